@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# make demo    the main job, end to end           make test   every test
+# make setup   install and build what they need   make bench  ns per packet, rates
+# make lint    ruff, mypy, clang-format           make clean  remove build/ and out/
+SHELL := /bin/bash
+PY := .venv/bin/python
+BUILD := build
+
+.PHONY: all setup build demo test bench lint clean
+
+all: build
+
+# Debian packages and the virtual environment; a second run installs nothing.
+setup: .venv/.ready build
+
+.venv/.ready: scripts/setup.sh pyproject.toml
+	scripts/setup.sh
+
+build: .venv/.ready
+	$(MAKE) --no-print-directory -C xdp BUILD=$(abspath $(BUILD))
+	if [ -f loadgen/native/Makefile ]; then \
+		$(MAKE) --no-print-directory -C loadgen/native BUILD=$(abspath $(BUILD)); fi
+
+test: setup
+	$(PY) -m pytest
+
+clean:
+	rm -rf $(BUILD) out

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the data planes and their control plane share: keys and values of every table.
+ * Host byte order unless the type says be. netclone_host/bpf/abi.py mirrors this file
+ * and is tested against it. */
+#ifndef NETCLONE_TABLES_H
+#define NETCLONE_TABLES_H
+
+#include "limits.h"
+#include "wire.h"
+
+struct nc_ports {
+	nc_u32 count;
+	nc_be16 port[NC_MAX_PORTS]; /* unused entries are 0 */
+};
+
+/* ---- switch ---- */
+
+enum nc_switch_flags {
+	NC_SWITCH_RACKSCHED = 1 << 0, /* shorter queue instead of the first candidate */
+	NC_SWITCH_GENERIC = 1 << 1,   /* generic mode: a partial checksum stays partial */
+};
+
+/* Table "nc_switch_cfg": ARRAY of 1. */
+struct nc_switch_config {
+	struct nc_ports ports;
+	nc_u32 flags;      /* enum nc_switch_flags */
+	nc_u32 n_groups;   /* n(n-1); GRP above it is out of range */
+	nc_u32 n_filter_tables;
+	nc_u32 filter_mask;    /* slots per table - 1 */
+	nc_u16 switch_id;      /* 0: single rack */
+	nc_u16 reserved;
+	nc_u32 reserved2;
+	nc_u64 server_timeout_ns; /* 0: no failure detection */
+};
+
+/* Table "nc_groups" (GrpT): ARRAY indexed by GRP, entry 0 unused. */
+struct nc_group {
+	nc_u16 first;
+	nc_u16 second;
+};
+
+enum nc_server_flags {
+	NC_SERVER_VALID = 1 << 0,
+};
+
+/* Table "nc_servers" (AddrT): ARRAY of NC_MAX_SERVERS indexed by SID. */
+struct nc_server {
+	nc_u32 flags;   /* enum nc_server_flags */
+	nc_u32 ifindex; /* port it sits behind; 0: not resolved */
+	nc_be32 ip4;    /* 0: none */
+	nc_u8 mac[6];
+	nc_u16 reserved;
+	nc_be32 ip6[4]; /* all 0: none */
+};
+
+/* Table "nc_state" (StateT; the shadow table of the paper is not needed where memory
+ * can be read twice): ARRAY of NC_MAX_SERVERS, nc_u32 queue length indexed by SID. */
+
+/* Table "nc_health": ARRAY of NC_MAX_SERVERS indexed by SID; only used with a timeout. */
+struct nc_health {
+	nc_u64 owing_since_ns; /* first request since the last response; 0: owes nothing */
+	nc_u64 probed_ns;      /* last probe; 0: never */
+	nc_u32 owed;           /* requests sent since the last response */
+	nc_u32 reserved;
+};
+
+/* Table "nc_sequence": ARRAY of 1, nc_u64; its low 32 bits are the last REQ_ID. */
+/* Table "nc_filter" (FilterT): ARRAY of tables * slots, nc_u64 fingerprint; 0: empty. */
+/* Table "nc_requests": ARRAY of 2^16, nc_u64; cloned-request table (multi-packet). */
+/* Table "nc_fdb": ARRAY of 2^12, nc_u64 = MAC << 16 | ifindex. */
+/* Table "nc_ports": DEVMAP_HASH ifindex -> ifindex, every attached port and every
+ * server's port. Table "nc_clone_ports": ARRAY_OF_MAPS by GRP -> DEVMAP of 2 entries:
+ * 0 = port of the first server, 1 = port of the second, with the clone program. */
+
+/* ---- server ---- */
+
+enum nc_state_source {
+	NC_STATE_INFLIGHT = 0,
+	NC_STATE_APP = 1,
+};
+
+enum nc_host_flags {
+	NC_HOST_XSK = 1 << 0, /* hand packets to the AF_XDP socket of their queue */
+};
+
+/* Table "nc_server_cfg": ARRAY of 1. */
+struct nc_server_config {
+	struct nc_ports ports;
+	nc_u32 sid;
+	nc_u32 workers;
+	nc_u32 state_source;  /* enum nc_state_source */
+	nc_u32 slice_shift;   /* a slice of the request timeout is 2^shift ns */
+	nc_u32 slices;        /* a request is forgotten after this many slices */
+	nc_u32 n_filter_tables;
+	nc_u32 flags; /* enum nc_host_flags */
+};
+
+/* Table "nc_inflight": ARRAY of 2^16, nc_u64 = key << 16 | slice. */
+/* Table "nc_slices": ARRAY of 1 */
+struct nc_slices {
+	nc_u64 slice[NC_INFLIGHT_SLICES]; /* slice number << 32 | requests in flight */
+};
+/* Table "nc_app_state": mmap-able ARRAY of 1, nc_u32 queue length. */
+
+/* ---- client ---- */
+
+/* Table "nc_client_cfg": ARRAY of 1. */
+struct nc_client_config {
+	struct nc_ports ports;
+	nc_u32 n_groups;
+	nc_u32 n_filter_tables;
+	nc_u32 flags; /* enum nc_host_flags */
+	nc_u64 duplicate_window_ns; /* a duplicate is recognised for this long */
+};
+
+/* Table "nc_answered": ARRAY of 2^16. */
+struct nc_answered {
+	nc_u64 fingerprint; /* 0: empty */
+	nc_u64 seen_ns;
+};
+
+/* Both hosts: "nc_xsks": XSKMAP by receive queue.
+ * Every program: "nc_counters": PERCPU_ARRAY of NC_HOOK_COUNT, nc_u64[NC_CTR_COUNT]. */
+
+_Static_assert(sizeof(struct nc_ports) == 20, "no padding");
+_Static_assert(sizeof(struct nc_switch_config) == 56, "no padding");
+_Static_assert(sizeof(struct nc_group) == 4, "no padding");
+_Static_assert(sizeof(struct nc_server) == 36, "no padding");
+_Static_assert(sizeof(struct nc_health) == 24, "no padding");
+_Static_assert(sizeof(struct nc_server_config) == 48, "no padding");
+_Static_assert(sizeof(struct nc_client_config) == 40, "no padding");
+
+#endif
