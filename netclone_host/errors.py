@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Errors that a user can cause: one sentence, one hint, an exit status, no traceback."""
+
+from __future__ import annotations
+
+
+class NetcloneError(Exception):
+    """What failed (`message`), what to do about it (`hint`), and the exit status."""
+
+    exit_status = 2
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UserError(NetcloneError):
+    """Bad input or an unfit machine; nothing was changed or lost."""

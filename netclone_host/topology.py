@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The topology file: one TOML text that describes a rack.
+
+The XDP switch, BMv2, Tofino and the software rack all read it::
+
+    [switch]
+    id = 0                  # SWITCH_ID; 0 = single rack
+    ports = [1000]          # NetClone's UDP (or TCP) ports, at most 8
+    filter_tables = 2       # section 3.5 of the paper
+    filter_slots = 131072   # per table, a power of two
+    racksched = false       # shorter queue instead of the first candidate
+    capacity = 32           # servers that the switch has room for
+    server_timeout_ms = 0   # 0 = no failure detection
+
+    [[server]]
+    id = 0                  # SID, 0 .. 255
+    ip4 = "10.0.1.101"      # ip4, ip6 or both
+    ip6 = "fd00:1::65"
+    mac = "02:00:00:00:01:65"
+    port = "s1"             # switch port: a link name (XDP) or a number (BMv2, Tofino)
+    workers = 15
+
+    [[client]]
+    name = "c1"
+    ip4 = "10.0.1.1"
+    mac = "02:00:00:00:01:01"
+    port = "c1"
+
+Unknown keys are errors. Everything a user can get wrong raises `UserError`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address, IPv6Address
+from pathlib import Path
+
+from netclone_host import topology_parse as parse
+from netclone_host.errors import UserError
+
+MIN_SERVERS = 2
+MAX_SERVERS = 256
+DEFAULT_CAPACITY = 32
+DEFAULT_PORT = 1000
+MAX_PORTS = 8
+DEFAULT_FILTER_TABLES = 2
+MAX_FILTER_TABLES = 16
+DEFAULT_FILTER_SLOTS = 1 << 17
+MAX_FILTER_SLOTS = 1 << 24
+DEFAULT_WORKERS = 15
+MAX_WORKERS = 65535
+
+PortName = str | int
+"""A switch port: the name of a link for XDP, a number for BMv2 and Tofino."""
+
+
+@dataclass(frozen=True)
+class Switch:
+    """The top-of-rack switch and what its NetClone program is to do."""
+
+    id: int = 0
+    ports: tuple[int, ...] = (DEFAULT_PORT,)
+    filter_tables: int = DEFAULT_FILTER_TABLES
+    filter_slots: int = DEFAULT_FILTER_SLOTS
+    racksched: bool = False
+    capacity: int = DEFAULT_CAPACITY
+    server_timeout_ms: int = 0
+
+
+@dataclass(frozen=True)
+class Server:
+    """A worker server: a row of the address table (AddrT)."""
+
+    id: int
+    mac: str
+    port: PortName
+    ip4: IPv4Address | None = None
+    ip6: IPv6Address | None = None
+    workers: int = DEFAULT_WORKERS
+
+
+@dataclass(frozen=True)
+class Client:
+    """A client; the switch needs none of it, the rack and static forwarding do."""
+
+    name: str
+    mac: str
+    port: PortName
+    ip4: IPv4Address | None = None
+    ip6: IPv6Address | None = None
+
+
+@dataclass(frozen=True)
+class Topology:
+    """A checked rack: at least two servers, no id, name or address used twice."""
+
+    switch: Switch = field(default_factory=Switch)
+    servers: tuple[Server, ...] = ()
+    clients: tuple[Client, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    @property
+    def server_ids(self) -> tuple[int, ...]:
+        """Server ids in ascending order, the order in which groups count them."""
+        return tuple(sorted(server.id for server in self.servers))
+
+    @property
+    def n_groups(self) -> int:
+        """Ordered pairs of two different servers: n(n-1)."""
+        return len(self.servers) * (len(self.servers) - 1)
+
+    def groups(self) -> dict[int, tuple[int, int]]:
+        """GRP -> (first, second), both server ids; see `group_pairs`."""
+        return dict(enumerate(group_pairs(self.server_ids), start=1))
+
+    def server(self, server_id: int) -> Server:
+        """The server with this id; `UserError` if there is none."""
+        for server in self.servers:
+            if server.id == server_id:
+                return server
+        known = ", ".join(str(known_id) for known_id in self.server_ids)
+        raise UserError(
+            f"the topology has no server with id {server_id}", hint=f"its servers are {known}"
+        )
+
+
+def group_pairs(server_ids: Sequence[int]) -> list[tuple[int, int]]:
+    """The group table (GrpT): element k is group k + 1, as docs/wire-format.md numbers them.
+
+    The ids are taken in the order given; a topology gives them ascending. With a server
+    removed the others are counted anew, so that GRP stays without gaps.
+    """
+    pairs: list[tuple[int, int]] = []
+    for i, first in enumerate(server_ids):
+        for second in server_ids[i + 1 :]:
+            pairs += [(first, second), (second, first)]
+    return pairs
+
+
+def load(path: Path) -> Topology:
+    """Read and check a topology file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise UserError(
+            f"cannot read the topology file {path}: {reason}",
+            hint="give the path of a TOML file; 'netclone-host rack up' writes one for its rack",
+        ) from None
+    return loads(text, source=str(path))
+
+
+def loads(text: str, source: str = "topology") -> Topology:
+    """Check the text of a topology file; `source` names it in errors."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(
+            f"{source} is not valid TOML: {error}", hint="docs/rack.md shows a topology file"
+        ) from None
+    try:
+        return _from_document(document)
+    except UserError as error:
+        raise UserError(f"{source}: {error.message}", hint=error.hint) from None
+
+
+def _from_document(document: dict[str, object]) -> Topology:
+    parse.check_keys(document, "the file", ("switch", "server", "client"))
+    servers = tuple(_server(table) for table in parse.tables(document, "server"))
+    switch = _switch(parse.table(document, "switch"), len(servers))
+    clients = tuple(_client(table) for table in parse.tables(document, "client"))
+    return Topology(switch, servers, clients)
+
+
+def _switch(table: parse.Table, n_servers: int) -> Switch:
+    fields = tuple(Switch.__dataclass_fields__)
+    parse.check_keys(table, "[switch]", fields)
+    read = parse.Reader(table, "[switch]")
+    return Switch(
+        id=read.integer("id", 0, 65535, default=0),
+        ports=read.integers("ports", 1, 65535, MAX_PORTS, default=(DEFAULT_PORT,)),
+        filter_tables=read.integer(
+            "filter_tables", 1, MAX_FILTER_TABLES, default=DEFAULT_FILTER_TABLES
+        ),
+        filter_slots=read.power_of_two(
+            "filter_slots", MAX_FILTER_SLOTS, default=DEFAULT_FILTER_SLOTS
+        ),
+        racksched=read.boolean("racksched", default=False),
+        capacity=read.integer(
+            "capacity", MIN_SERVERS, MAX_SERVERS, default=max(DEFAULT_CAPACITY, n_servers)
+        ),
+        server_timeout_ms=read.integer("server_timeout_ms", 0, 3_600_000, default=0),
+    )
+
+
+def _server(table: parse.Table) -> Server:
+    parse.check_keys(table, "[[server]]", tuple(Server.__dataclass_fields__))
+    read = parse.Reader(table, "[[server]]")
+    server_id = read.integer("id", 0, MAX_SERVERS - 1)
+    read.where = f"server {server_id}"
+    ip4, ip6 = read.addresses()
+    return Server(
+        id=server_id,
+        mac=read.mac("mac"),
+        port=read.port("port"),
+        ip4=ip4,
+        ip6=ip6,
+        workers=read.integer("workers", 1, MAX_WORKERS, default=DEFAULT_WORKERS),
+    )
+
+
+def _client(table: parse.Table) -> Client:
+    parse.check_keys(table, "[[client]]", tuple(Client.__dataclass_fields__))
+    read = parse.Reader(table, "[[client]]")
+    name = read.name("name")
+    read.where = f"client {name}"
+    ip4, ip6 = read.addresses()
+    return Client(name=name, mac=read.mac("mac"), port=read.port("port"), ip4=ip4, ip6=ip6)
+
+
+def _check(topology: Topology) -> None:
+    n_servers = len(topology.servers)
+    if n_servers < MIN_SERVERS:
+        raise UserError(
+            f"a rack needs at least two servers, {n_servers} given: a group is a pair of different "
+            "servers",
+            hint="add a [[server]] table (rack up: --servers 2)",
+        )
+    if n_servers > topology.switch.capacity:
+        raise UserError(
+            f"{n_servers} servers do not fit the switch's capacity of {topology.switch.capacity}",
+            hint=f"set capacity = {n_servers} or more in [switch] (at most {MAX_SERVERS})",
+        )
+    owners: dict[tuple[str, object], str] = {}
+    for server in topology.servers:
+        _claim(owners, "id", server.id, f"server {server.id}")
+    for client in topology.clients:
+        _claim(owners, "name", client.name, f"client {client.name}")
+    hosts: list[tuple[str, Server | Client]] = [(f"server {s.id}", s) for s in topology.servers]
+    hosts += [(f"client {c.name}", c) for c in topology.clients]
+    for owner, host in hosts:
+        for what, value in (("mac", host.mac), ("ip4", host.ip4), ("ip6", host.ip6)):
+            if value is not None:
+                _claim(owners, what, value, owner)
+
+
+def _claim(owners: dict[tuple[str, object], str], what: str, value: object, owner: str) -> None:
+    previous = owners.get((what, value))
+    if previous is None:
+        owners[what, value] = owner
+        return
+    users = "" if previous == owner else f", by {previous} and by {owner}"
+    raise UserError(
+        f"{what} {value} is used twice{users}",
+        hint="every host needs an id or name, a MAC and IP addresses of its own",
+    )
+
+
+def dumps(topology: Topology) -> str:
+    """The TOML text that `loads` reads back into the same topology."""
+    lines = ["[switch]"]
+    for key in Switch.__dataclass_fields__:
+        value = getattr(topology.switch, key)
+        lines.append(f"{key} = {parse.toml_value(value)}")
+    for heading, hosts in (("server", topology.servers), ("client", topology.clients)):
+        for host in hosts:
+            lines += ["", f"[[{heading}]]"]
+            for key in type(host).__dataclass_fields__:
+                if (value := getattr(host, key)) is not None:
+                    lines.append(f"{key} = {parse.toml_value(value)}")
+    return "\n".join(lines) + "\n"
