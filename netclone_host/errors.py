@@ -17,3 +17,19 @@ class NetcloneError(Exception):
 
 class UserError(NetcloneError):
     """Bad input or an unfit machine; nothing was changed or lost."""
+
+
+class PrivilegeError(UserError):
+    """The caller may not load BPF programs or change interfaces."""
+
+
+class MissingFeatureError(UserError):
+    """The kernel, or a library, lacks something that is needed."""
+
+
+class ForeignProgramError(UserError):
+    """Something that somebody else attached is in the way."""
+
+
+class VerifierError(UserError):
+    """The kernel refused a program; the hint carries the line that matters."""
