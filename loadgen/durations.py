@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Durations as users write them: a number and a unit, `25us`, `1.5ms`."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from netclone_host.errors import UserError
+
+UNITS_NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9}
+
+_DURATION = re.compile(r"([0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*([a-zµ]*)")
+
+
+def parse_duration_ns(text: str, what: str = "duration") -> float:
+    """Nanoseconds of `text`; `what` names the part in the error. Always above 0.
+
+    Raises `UserError` for anything but a positive number with a unit of `UNITS_NS`.
+    """
+    units = ", ".join(UNITS_NS)
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        raise UserError(f"{what}: '{text}' is not a duration", f"write it as 25us (units: {units})")
+    number, unit = match.groups()
+    unit = unit.replace("µ", "u")
+    if unit not in UNITS_NS:
+        problem = f"has an unknown unit '{unit}'" if unit else "has no unit"
+        raise UserError(f"{what}: '{text}' {problem}", f"units are {units}")
+    value = float(number) * UNITS_NS[unit]
+    if not (0 < value < math.inf):
+        raise UserError(f"{what}: '{text}' is not above 0", "write it as 25us")
+    return value
+
+
+def format_duration(ns: float) -> str:
+    """`ns` nanoseconds with the largest unit that keeps the number at 1 or above."""
+    for unit in ("s", "ms", "us"):
+        if ns >= UNITS_NS[unit]:
+            return f"{ns / UNITS_NS[unit]:.6g}{unit}"
+    return f"{ns:.6g}ns"
