@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Keys and values of every table, as ctypes structures: the mirror of
+``xdp/include/netclone/tables.h``, held against it by tests/unit/test_abi.py."""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+from ctypes import c_uint8, c_uint16, c_uint32, c_uint64
+from typing import Any
+
+_be16: Any = c_uint16.__ctype_be__
+
+MAX_SERVERS = 256
+MAX_GROUPS = MAX_SERVERS * (MAX_SERVERS - 1)
+DEFAULT_SERVERS = 32
+MAX_PORTS = 8
+MAX_FILTER_TABLES = 16
+DEFAULT_FILTER_TABLES = 2
+FILTER_SLOTS_LOG2 = 17
+REQUEST_SLOTS_LOG2 = 16
+FDB_SLOTS_LOG2 = 12
+INFLIGHT_SLOTS_LOG2 = 16
+INFLIGHT_SLICES = 8
+ANSWERED_SLOTS_LOG2 = 16
+
+
+class SwitchFlag(enum.IntFlag):
+    RACKSCHED = 1
+    GENERIC = 2
+
+
+class ServerFlag(enum.IntFlag):
+    VALID = 1
+
+
+class HostFlag(enum.IntFlag):
+    XSK = 1
+
+
+class StateSource(enum.IntEnum):
+    """Where a server's queue length comes from."""
+
+    INFLIGHT = 0
+    APP = 1
+
+
+class Ports(ctypes.Structure):
+    _fields_ = [("count", c_uint32), ("port", _be16 * MAX_PORTS)]
+
+    @classmethod
+    def of(cls, ports: tuple[int, ...]) -> Ports:
+        """At most MAX_PORTS ports, in host order."""
+        value = cls(count=len(ports))
+        for position, port in enumerate(ports):
+            value.port[position] = port
+        return value
+
+
+class SwitchConfig(ctypes.Structure):
+    _fields_ = [
+        ("ports", Ports),
+        ("flags", c_uint32),
+        ("n_groups", c_uint32),
+        ("n_filter_tables", c_uint32),
+        ("filter_mask", c_uint32),
+        ("switch_id", c_uint16),
+        ("reserved", c_uint16),
+        ("reserved2", c_uint32),
+        ("server_timeout_ns", c_uint64),
+    ]
+
+
+class Group(ctypes.Structure):
+    _fields_ = [("first", c_uint16), ("second", c_uint16)]
+
+
+class Server(ctypes.Structure):
+    """Addresses are in network byte order, as bytes."""
+
+    _fields_ = [
+        ("flags", c_uint32),
+        ("ifindex", c_uint32),
+        ("ip4", c_uint8 * 4),
+        ("mac", c_uint8 * 6),
+        ("reserved", c_uint16),
+        ("ip6", c_uint8 * 16),
+    ]
+
+
+class Health(ctypes.Structure):
+    _fields_ = [
+        ("owing_since_ns", c_uint64),
+        ("probed_ns", c_uint64),
+        ("owed", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
+class ServerConfig(ctypes.Structure):
+    _fields_ = [
+        ("ports", Ports),
+        ("sid", c_uint32),
+        ("workers", c_uint32),
+        ("state_source", c_uint32),
+        ("slice_shift", c_uint32),
+        ("slices", c_uint32),
+        ("n_filter_tables", c_uint32),
+        ("flags", c_uint32),
+    ]
+
+
+class Slices(ctypes.Structure):
+    _fields_ = [("slice", c_uint64 * INFLIGHT_SLICES)]
+
+    def in_flight(self) -> int:
+        """Requests in flight over all slices (the low half of each)."""
+        return sum(value & 0xFFFFFFFF for value in self.slice)
+
+
+class ClientConfig(ctypes.Structure):
+    _fields_ = [
+        ("ports", Ports),
+        ("n_groups", c_uint32),
+        ("n_filter_tables", c_uint32),
+        ("flags", c_uint32),
+        ("duplicate_window_ns", c_uint64),
+    ]
+
+
+class Answered(ctypes.Structure):
+    _fields_ = [("fingerprint", c_uint64), ("seen_ns", c_uint64)]
+
+
+class DevmapValue(ctypes.Structure):
+    """Value of a devmap entry: where to, and the program that runs on the way
+    (struct bpf_devmap_val; written as a file descriptor, read back as an id)."""
+
+    _fields_ = [("ifindex", c_uint32), ("prog_fd", c_uint32)]
+
+
+# C name -> mirror; what the test compares.
+STRUCTURES: dict[str, type[ctypes.Structure]] = {
+    "nc_ports": Ports,
+    "nc_switch_config": SwitchConfig,
+    "nc_group": Group,
+    "nc_server": Server,
+    "nc_health": Health,
+    "nc_server_config": ServerConfig,
+    "nc_slices": Slices,
+    "nc_client_config": ClientConfig,
+    "nc_answered": Answered,
+}
+CONSTANTS: dict[str, int] = {
+    "NC_MAX_SERVERS": MAX_SERVERS,
+    "NC_MAX_GROUPS": MAX_GROUPS,
+    "NC_DEFAULT_SERVERS": DEFAULT_SERVERS,
+    "NC_MAX_PORTS": MAX_PORTS,
+    "NC_MAX_FILTER_TABLES": MAX_FILTER_TABLES,
+    "NC_DEFAULT_FILTER_TABLES": DEFAULT_FILTER_TABLES,
+    "NC_FILTER_SLOTS_LOG2": FILTER_SLOTS_LOG2,
+    "NC_REQUEST_SLOTS_LOG2": REQUEST_SLOTS_LOG2,
+    "NC_FDB_SLOTS_LOG2": FDB_SLOTS_LOG2,
+    "NC_INFLIGHT_SLOTS_LOG2": INFLIGHT_SLOTS_LOG2,
+    "NC_INFLIGHT_SLICES": INFLIGHT_SLICES,
+    "NC_ANSWERED_SLOTS_LOG2": ANSWERED_SLOTS_LOG2,
+    "NC_SWITCH_RACKSCHED": SwitchFlag.RACKSCHED,
+    "NC_SWITCH_GENERIC": SwitchFlag.GENERIC,
+    "NC_SERVER_VALID": ServerFlag.VALID,
+    "NC_HOST_XSK": HostFlag.XSK,
+    "NC_STATE_INFLIGHT": StateSource.INFLIGHT,
+    "NC_STATE_APP": StateSource.APP,
+}
