@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What `rack up` has created so far, written down before it is created.
+
+Each rack has a directory /run/netclone/rack/NAME with the topology and the journal; `rack down`
+undoes the journal backwards. A record is written before its step (so that a crash in the
+middle of it leaves a trace) and, for a namespace, once more after it, with its identity
+(so that a namespace of that name which somebody made later is left alone).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+RACKS_DIR = Path("/run/netclone/rack")
+
+Record = dict[str, Any]
+
+
+class Step:
+    """Kinds of records."""
+
+    NETNS = "netns"  # about to create namespace `name`
+    NETNS_DONE = "netns_done"  # created, with `identity`
+    ATTACH = "attach"  # about to attach programs to `links` of namespace `name`
+    RACKS = "racks"  # `count` switches instead of one
+    UP = "up"  # the rack is complete
+
+
+class Journal:
+    """The journal of one rack. `on_record` is called after each record (tests crash there)."""
+
+    on_record: Callable[[Record], None] | None = None
+
+    def __init__(self, rack: str) -> None:
+        self.directory = RACKS_DIR / rack
+        self.path = self.directory / "journal.jsonl"
+        self.topology_path = self.directory / "topology.toml"
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything of the rack may be there."""
+        return self.directory.exists()
+
+    def begin(self) -> None:
+        """Start the journal of a rack that is not there."""
+        self.directory.mkdir(parents=True)
+        self.path.touch()
+
+    def record(self, step: str, **values: object) -> None:
+        """Append a record and have it on its way to the file before returning."""
+        entry: Record = {"step": step, **values}
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(entry) + "\n")
+        if self.on_record is not None:
+            self.on_record(entry)
+
+    def records(self) -> list[Record]:
+        """All records, oldest first; a last line cut short by a crash is left out."""
+        if not self.path.exists():
+            return []
+        found = []
+        for line in self.path.read_text(encoding="utf-8").splitlines():
+            try:
+                found.append(json.loads(line))
+            except json.JSONDecodeError:
+                break
+        return found
+
+    @property
+    def complete(self) -> bool:
+        """Whether `rack up` came to its end."""
+        return any(record["step"] == Step.UP for record in self.records())
+
+    def end(self) -> None:
+        """Forget the rack, when nothing of it is left."""
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+@contextmanager
+def locked(rack: str) -> Iterator[None]:
+    """Only one command at a time changes a rack."""
+    RACKS_DIR.mkdir(parents=True, exist_ok=True)
+    path = RACKS_DIR / f".{rack}.lock"
+    while True:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        # Whoever held the lock before has unlinked the file: then this is the lock of nobody.
+        if path.exists() and path.stat().st_ino == os.fstat(fd).st_ino:
+            break
+        os.close(fd)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(fd)
+
+
+def rack_names() -> list[str]:
+    """Names of the racks that are up, or that a crash left behind."""
+    if not RACKS_DIR.exists():
+        return []
+    return sorted(entry.name for entry in RACKS_DIR.iterdir() if entry.is_dir())
