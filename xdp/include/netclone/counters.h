@@ -53,7 +53,7 @@ enum nc_counter {
 #define NC_COUNTER_ENUM(name, text) NC_CTR_##name,
 	NC_COUNTER_LIST(NC_COUNTER_ENUM)
 #undef NC_COUNTER_ENUM
-	NC_CTR_COUNT,
+		NC_CTR_COUNT,
 };
 
 /* Where a program runs; each hook has its own set of counters. */

@@ -35,9 +35,12 @@
 /* AF_XDP: receive queues that may hand packets to a socket. */
 #define NC_MAX_XSK_QUEUES 64
 
-/* Longest L4 length a checksum is computed over; native XDP frames are one page. */
+/* Longest L4 part of a NetClone packet: a checksum may have to be computed over it, and
+ * a frame in native XDP is at most a page. */
 #define NC_MAX_L4_LEN 4096
 
 #define NC_VLAN_MAX_TAGS 2
+/* Ethernet, tags, IPv6. */
+#define NC_MAX_L4_OFFSET (14 + 4 * NC_VLAN_MAX_TAGS + 40)
 
 #endif

@@ -23,11 +23,11 @@ enum nc_switch_flags {
 /* Table "nc_switch_cfg": ARRAY of 1. */
 struct nc_switch_config {
 	struct nc_ports ports;
-	nc_u32 flags;      /* enum nc_switch_flags */
-	nc_u32 n_groups;   /* n(n-1); GRP above it is out of range */
+	nc_u32 flags;	 /* enum nc_switch_flags */
+	nc_u32 n_groups; /* n(n-1); GRP above it is out of range */
 	nc_u32 n_filter_tables;
-	nc_u32 filter_mask;    /* slots per table - 1 */
-	nc_u16 switch_id;      /* 0: single rack */
+	nc_u32 filter_mask; /* slots per table - 1 */
+	nc_u16 switch_id;   /* 0: single rack */
 	nc_u16 reserved;
 	nc_u32 reserved2;
 	nc_u64 server_timeout_ns; /* 0: no failure detection */
@@ -45,9 +45,9 @@ enum nc_server_flags {
 
 /* Table "nc_servers" (AddrT): ARRAY of NC_MAX_SERVERS indexed by SID. */
 struct nc_server {
-	nc_u32 flags;   /* enum nc_server_flags */
+	nc_u32 flags;	/* enum nc_server_flags */
 	nc_u32 ifindex; /* port it sits behind; 0: not resolved */
-	nc_be32 ip4;    /* 0: none */
+	nc_be32 ip4;	/* 0: none */
 	nc_u8 mac[6];
 	nc_u16 reserved;
 	nc_be32 ip6[4]; /* all 0: none */
@@ -60,7 +60,7 @@ struct nc_server {
 struct nc_health {
 	nc_u64 owing_since_ns; /* first request since the last response; 0: owes nothing */
 	nc_u64 probed_ns;      /* last probe; 0: never */
-	nc_u32 owed;           /* requests sent since the last response */
+	nc_u32 owed;	       /* requests sent since the last response */
 	nc_u32 reserved;
 };
 
@@ -88,9 +88,9 @@ struct nc_server_config {
 	struct nc_ports ports;
 	nc_u32 sid;
 	nc_u32 workers;
-	nc_u32 state_source;  /* enum nc_state_source */
-	nc_u32 slice_shift;   /* a slice of the request timeout is 2^shift ns */
-	nc_u32 slices;        /* a request is forgotten after this many slices */
+	nc_u32 state_source; /* enum nc_state_source */
+	nc_u32 slice_shift;  /* a slice of the request timeout is 2^shift ns */
+	nc_u32 slices;	     /* a request is forgotten after this many slices */
 	nc_u32 n_filter_tables;
 	nc_u32 flags; /* enum nc_host_flags */
 };
@@ -109,7 +109,7 @@ struct nc_client_config {
 	struct nc_ports ports;
 	nc_u32 n_groups;
 	nc_u32 n_filter_tables;
-	nc_u32 flags; /* enum nc_host_flags */
+	nc_u32 flags;		    /* enum nc_host_flags */
 	nc_u64 duplicate_window_ns; /* a duplicate is recognised for this long */
 };
 

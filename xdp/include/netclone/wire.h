@@ -39,18 +39,26 @@ enum nc_clo {
 };
 
 enum nc_flags {
-	NC_FLAG_NO_CLONE = 1 << 0,        /* a write: never cloned */
+	NC_FLAG_NO_CLONE = 1 << 0,	  /* a write: never cloned */
 	NC_FLAG_CLIENT_ID_VALID = 1 << 1, /* the id is (CLIENT_ID, REQ_ID), chosen by the client */
 };
 
+/* A packet puts structures at any even address. BPF programs (on the kernels we load on)
+ * and the verifier take that as it is; ordinary C must be told. */
+#ifdef __bpf__
+#define NC_UNALIGNED
+#else
+#define NC_UNALIGNED __attribute__((packed))
+#endif
+
 struct nc_header {
 	nc_be16 switch_id; /* 0: not yet claimed by a ToR */
-	nc_u8 flags;       /* enum nc_flags */
-	nc_u8 type;        /* enum nc_type */
-	nc_be32 req_id;    /* 0: not assigned */
-	nc_be32 grp;       /* 1 .. n(n-1); 0: blank, the client's program fills it in */
-	nc_be32 sid;       /* RESP: who answers; REQ with CLO != 0: the second server */
-	nc_be32 state;     /* RESP: length of the server's request queue */
+	nc_u8 flags;	   /* enum nc_flags */
+	nc_u8 type;	   /* enum nc_type */
+	nc_be32 req_id;	   /* 0: not assigned */
+	nc_be32 grp;	   /* 1 .. n(n-1); 0: blank, the client's program fills it in */
+	nc_be32 sid;	   /* RESP: who answers; REQ with CLO != 0: the second server */
+	nc_be32 state;	   /* RESP: length of the server's request queue */
 	nc_u8 pkt_index;   /* 0 .. pkt_count - 1 */
 	nc_u8 pkt_count;   /* 0 and 1: a single packet */
 	nc_u8 reserved0;
@@ -58,7 +66,7 @@ struct nc_header {
 	nc_be16 client_id;
 	nc_u8 reserved1;
 	nc_u8 idx; /* filter table */
-};
+} NC_UNALIGNED;
 
 #define NC_OFFSET_IS(field, offset)                                                                \
 	_Static_assert(__builtin_offsetof(struct nc_header, field) == (offset),                    \

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Internet checksums (RFC 1071, 1624). Sums are one's complement over 16-bit words and do
+ * not depend on byte order, so fields are added as they lie in memory; every changed field
+ * starts at an even offset from the start of L4. */
+#ifndef NETCLONE_CHECKSUM_H
+#define NETCLONE_CHECKSUM_H
+
+#include "packet.h"
+
+/* 64-bit one's complement accumulator -> 16 bits, not complemented. */
+NC_INLINE nc_u16 nc_fold(nc_u64 sum)
+{
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (nc_u16)((sum & 0xffff) + (sum >> 16));
+}
+
+/* What a field of 16 or 32 bits adds to the sum when it changes. */
+NC_INLINE nc_u64 nc_diff16(nc_be16 old, nc_be16 now)
+{
+	return (nc_u64)(nc_u16)~old + now;
+}
+
+NC_INLINE nc_u64 nc_diff32(nc_be32 old, nc_be32 now)
+{
+	return (nc_u64)(nc_u32)~old + now;
+}
+
+/* RFC 1624, equation 3. */
+NC_INLINE nc_u16 nc_check_updated(nc_u16 check, nc_u64 diff)
+{
+	return (nc_u16)~nc_fold((nc_u64)(nc_u16)~check + diff);
+}
+
+NC_INLINE nc_be16 nc_l4_check(const struct nc_packet *p)
+{
+	return p->protocol == NC_PROTO_UDP ? ((struct nc_udp *)p->l4)->check
+					   : ((struct nc_tcp *)p->l4)->check;
+}
+
+NC_INLINE void nc_set_l4_check(struct nc_packet *p, nc_be16 check)
+{
+	if (p->protocol == NC_PROTO_UDP) /* 0 would mean: no checksum */
+		((struct nc_udp *)p->l4)->check = check ? check : 0xffff;
+	else
+		((struct nc_tcp *)p->l4)->check = check;
+}
+
+/* UDP over IPv4 may go without a checksum. */
+NC_INLINE int nc_has_no_check(const struct nc_packet *p)
+{
+	return !p->is_ip6 && p->protocol == NC_PROTO_UDP && ((struct nc_udp *)p->l4)->check == 0;
+}
+
+NC_INLINE nc_u16 nc_pseudo_sum(const struct nc_packet *p)
+{
+	nc_u64 sum = nc_htons(p->protocol);
+
+	sum += nc_htons((nc_u16)p->l4_len);
+	if (!p->is_ip6) {
+		sum += nc_ip4_of(p)->src;
+		sum += nc_ip4_of(p)->dst;
+	} else {
+		for (int i = 0; i < 4; i++) {
+			sum += nc_ip6_of(p)->src[i];
+			sum += nc_ip6_of(p)->dst[i];
+		}
+	}
+	return nc_fold(sum);
+}
+
+#ifdef __bpf__
+typedef nc_u64 nc_u64_any;
+#else
+typedef nc_u64 __attribute__((aligned(1), may_alias)) nc_u64_any;
+#endif
+
+/* The last n (1..7) bytes of a word in memory, the others 0. */
+NC_INLINE nc_u64 nc_last_bytes(nc_u64 word, nc_u32 n)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	return word >> 8 * (8 - n);
+#else
+	return word << 8 * (8 - n);
+#endif
+}
+
+/* Sum of `len` bytes at `at`, at least 8 and at most NC_MAX_L4_LEN. Eight bytes a step with
+ * end-around carry; the odd bytes at the end first, so that nothing but the sum outlives the
+ * loop. */
+NC_INLINE nc_u16 nc_sum_bytes(const nc_u8 *at, const void *end, nc_u32 len)
+{
+	/* The mask changes nothing; it shows the verifier a bound. */
+	const nc_u8 *last = at + ((len - 8) & (2 * NC_MAX_L4_LEN - 1));
+	nc_u32 odd = len % 8;
+	nc_u64 sum = 0;
+
+	/* The word that ends where the bytes do; NC_HIDE keeps its one pointer in one register. */
+	NC_HIDE(last);
+	if (odd && len >= 8 && (const void *)(last + 8) <= end)
+		sum = nc_last_bytes(*(const nc_u64_any *)last, odd);
+	for (int i = 0; i < NC_MAX_L4_LEN / 8; i++) {
+		nc_u64 word;
+
+		if (8 * (nc_u32)i + 8 > len || (const void *)(at + 8) > end)
+			break;
+		word = *(const nc_u64_any *)at;
+		sum += word;
+		sum += sum < word;
+		at += 8;
+	}
+	return nc_fold(sum);
+}
+
+/* The check field holds the sum of the pseudo header and no more: what a local socket
+ * leaves to a device that computes checksums. A full checksum may have this value too. */
+NC_INLINE int nc_check_is_partial(const struct nc_packet *p)
+{
+	return !nc_has_no_check(p) && nc_l4_check(p) == nc_pseudo_sum(p);
+}
+
+/* Whether only the pseudo header is summed so far. UDP over IPv6 without a checksum, which
+ * must have one, is brought into that state. */
+NC_INLINE int nc_make_partial(struct nc_packet *p)
+{
+	if (nc_unlikely(p->is_ip6 && p->protocol == NC_PROTO_UDP && nc_l4_check(p) == 0))
+		nc_set_l4_check(p, nc_pseudo_sum(p));
+	return nc_check_is_partial(p);
+}
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The client's side: blank requests get a group and a filter table (section 3.2), and a
+ * response to a request that was already answered stops here. */
+#ifndef NETCLONE_CLIENT_H
+#define NETCLONE_CLIENT_H
+
+#include "identity.h"
+#include "state.h"
+
+/* Spreads 32 random bits over 0 .. n-1. */
+NC_INLINE nc_u32 nc_scale(nc_u32 random, nc_u32 n)
+{
+	return (nc_u32)((nc_u64)random * n >> 32);
+}
+
+NC_INLINE nc_u32 nc_answered_index(nc_u64 fingerprint)
+{
+	return nc_slot(fingerprint, (1U << NC_ANSWERED_SLOTS_LOG2) - 1);
+}
+
+/* A request leaves. With ids of its own, all packets and retransmissions of a request
+ * must get the same group: it comes from a hash of the id. */
+NC_INLINE enum nc_counter nc_client_request(struct nc_env *env, const struct nc_client_config *cfg,
+					    struct nc_header *h)
+{
+	nc_u32 for_group, for_table;
+
+	if (nc_unlikely(nc_has_client_id(h))) {
+		nc_u64 key = nc_request_key(h, nc_ntohl(h->req_id)), mixed = nc_mix(key);
+		struct nc_answered *answered = nc_answered_slot(env, nc_answered_index(key));
+
+		if (answered)
+			nc_replace(&answered->fingerprint, key, 0);
+		for_group = (nc_u32)(mixed >> 32);
+		for_table = (nc_u32)mixed;
+	} else {
+		for_group = nc_random(env);
+		/* The low half of the product below is as random as the high half. */
+		for_table = for_group * cfg->n_groups;
+	}
+	if (h->grp != 0)
+		return NC_CTR_request_passed;
+	h->grp = nc_htonl(1 + nc_scale(for_group, cfg->n_groups));
+	h->idx = (nc_u8)nc_scale(for_table, cfg->n_filter_tables);
+	return NC_CTR_request_stamped;
+}
+
+/* A response arrives. Of a request that was not cloned there is only one. */
+NC_INLINE enum nc_counter nc_client_response(struct nc_env *env, const struct nc_client_config *cfg,
+					     const struct nc_header *h)
+{
+	struct nc_answered *answered;
+	nc_u64 fingerprint, seen_ns, now_ns;
+
+	if (h->clo == NC_CLO_NONE || !nc_is_identified(h) ||
+	    (nc_has_client_id(h) && nc_is_multi_packet(h)))
+		return NC_CTR_response_delivered;
+	fingerprint = nc_fingerprint(h, nc_ntohl(h->req_id));
+	answered = nc_answered_slot(env, nc_answered_index(fingerprint));
+	if (!answered)
+		return NC_CTR_response_delivered;
+	now_ns = nc_now_ns(env);
+	seen_ns = *(volatile nc_u64 *)&answered->seen_ns;
+	*(volatile nc_u64 *)&answered->seen_ns = now_ns;
+	if (nc_swap(&answered->fingerprint, fingerprint) != fingerprint)
+		return NC_CTR_response_delivered;
+	return now_ns - seen_ns <= cfg->duplicate_window_ns ? NC_CTR_dropped_already_answered
+							    : NC_CTR_response_delivered;
+}
+
+#endif

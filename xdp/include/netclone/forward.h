@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* From the switch's decision to bytes and an out port. Everything that can make a packet
+ * pass untouched is asked before its first byte is written. */
+#ifndef NETCLONE_FORWARD_H
+#define NETCLONE_FORWARD_H
+
+#include "checksum.h"
+#include "switch.h"
+
+enum nc_action {
+	NC_PASS, /* to Linux, untouched */
+	NC_DROP,
+	NC_SEND,  /* out of `port` */
+	NC_CLONE, /* out of both ports of group `grp`; the copy goes through nc_make_clone */
+};
+
+struct nc_forward {
+	enum nc_action action;
+	nc_u32 port; /* ifindex */
+	nc_u32 grp;
+	nc_u32 partial; /* the packet's L4 sum is still partial */
+};
+
+/* ---- forwarding cache: one 64-bit word an entry, read and written whole ---- */
+
+/* 48 bits, first byte of the address highest. */
+#define NC_MAC_OF(mac)                                                                             \
+	((nc_u64)nc_ntohs((mac)[0]) << 32 | (nc_u64)nc_ntohs((mac)[1]) << 16 | nc_ntohs((mac)[2]))
+
+NC_INLINE nc_u64 *nc_fdb_slot_of(struct nc_env *env, nc_u64 mac)
+{
+	return nc_fdb_slot(env, (mac ^ mac >> 12 ^ mac >> 24) & ((1U << NC_FDB_SLOTS_LOG2) - 1));
+}
+
+NC_INLINE void nc_learn(struct nc_env *env, const struct nc_packet *p, nc_u32 port)
+{
+	nc_u64 mac = NC_MAC_OF(p->eth->src), entry = mac << 16 | port;
+	nc_u64 *slot;
+
+	if (nc_unlikely(p->tagged || port > 0xffff))
+		return;
+	slot = nc_fdb_slot_of(env, mac);
+	if (slot && *slot != entry)
+		*(volatile nc_u64 *)slot = entry;
+}
+
+/* Port of the destination MAC address; 0: not known. */
+NC_INLINE nc_u32 nc_port_of(struct nc_env *env, const struct nc_packet *p)
+{
+	nc_u64 mac = NC_MAC_OF(p->eth->dst), entry;
+	nc_u64 *slot;
+
+	if (nc_unlikely(p->tagged))
+		return 0;
+	slot = nc_fdb_slot_of(env, mac);
+	if (!slot)
+		return 0;
+	entry = *(volatile nc_u64 *)slot;
+	return entry >> 16 == mac ? (nc_u32)(entry & 0xffff) : 0;
+}
+
+/* ---- bytes ---- */
+
+NC_INLINE void nc_write_mac(struct nc_packet *p, const struct nc_server *s)
+{
+	__builtin_memcpy(p->eth->dst, s->mac, sizeof(s->mac));
+}
+
+/* Writes the destination; returns what it adds to the L4 sum by way of the pseudo header. */
+NC_INLINE nc_u64 nc_write_address(struct nc_packet *p, const struct nc_server *s)
+{
+	nc_u64 diff = 0;
+
+	if (!p->is_ip6) {
+		diff = nc_diff32(nc_ip4_of(p)->dst, s->ip4);
+		nc_ip4_of(p)->check = nc_check_updated(nc_ip4_of(p)->check, diff);
+		nc_ip4_of(p)->dst = s->ip4;
+		return diff;
+	}
+	for (int i = 0; i < 4; i++) {
+		diff += nc_diff32(nc_ip6_of(p)->dst[i], s->ip6[i]);
+		nc_ip6_of(p)->dst[i] = s->ip6[i];
+	}
+	return diff;
+}
+
+/* Assigns a header field; the value is what the field adds to the sum. Macros, because a
+ * pointer to a field of a packed structure does not know its alignment. */
+#define NC_WRITE16(field, value)                                                                   \
+	({                                                                                         \
+		nc_be16 now_ = (value);                                                            \
+		nc_u64 diff_ = nc_diff16(field, now_);                                             \
+		field = now_;                                                                      \
+		diff_;                                                                             \
+	})
+#define NC_WRITE32(field, value)                                                                   \
+	({                                                                                         \
+		nc_be32 now_ = (value);                                                            \
+		nc_u64 diff_ = nc_diff32(field, now_);                                             \
+		field = now_;                                                                      \
+		diff_;                                                                             \
+	})
+
+/* CLO is the low byte of a 16-bit word whose high byte is reserved. */
+NC_INLINE nc_u64 nc_write_clo(struct nc_header *h, enum nc_clo clo)
+{
+	nc_u64 diff = nc_diff16(nc_htons(h->clo), nc_htons(clo));
+
+	h->clo = clo;
+	return diff;
+}
+
+/* Completes a partial sum. */
+NC_INLINE void nc_complete_check(struct nc_packet *p)
+{
+	nc_set_l4_check(p, (nc_u16)~nc_frame_sum(p->frame, p->l4_offset, p->l4_len));
+}
+
+/* A partial sum that would also be right as a full one: which of them it is cannot be
+ * told, and after a rewrite they differ. */
+NC_INLINE int nc_check_is_ambiguous(const struct nc_packet *p)
+{
+	nc_u16 sum;
+
+	if (!nc_check_is_partial(p))
+		return 0;
+	/* With its own right checksum in it, and the pseudo header, a sum is all ones. */
+	sum = nc_frame_sum(p->frame, p->l4_offset, p->l4_len);
+	return nc_fold((nc_u64)sum + nc_l4_check(p)) == 0xffff;
+}
+
+/* Ends a rewrite: `payload` is what the header's fields and `pseudo` what the addresses add.
+ * A partial sum covers only the pseudo header, and is not complemented. */
+NC_INLINE void nc_write_check(struct nc_packet *p, int partial, nc_u64 pseudo, nc_u64 payload)
+{
+	nc_be16 check = nc_l4_check(p);
+
+	if (nc_has_no_check(p))
+		return;
+	if (nc_unlikely(partial))
+		nc_set_l4_check(p, nc_fold((nc_u64)check + pseudo));
+	else
+		nc_set_l4_check(p, nc_check_updated(check, pseudo + payload));
+}
+
+NC_INLINE nc_u64 nc_write_identity(struct nc_env *env, const struct nc_switch_config *cfg,
+				   struct nc_header *h)
+{
+	nc_u64 diff = 0;
+
+	if (nc_unlikely(cfg->switch_id))
+		diff += NC_WRITE16(h->switch_id, nc_htons(cfg->switch_id));
+	if (nc_likely(!nc_has_client_id(h)))
+		diff += NC_WRITE32(h->req_id, nc_htonl(nc_next_req_id(env)));
+	return diff;
+}
+
+/* ---- the packet's way through the switch ---- */
+
+NC_INLINE enum nc_counter nc_forward_no_clone(struct nc_env *env,
+					      const struct nc_switch_config *cfg,
+					      struct nc_packet *p, nc_u32 in_port,
+					      struct nc_forward *f)
+{
+	nc_u32 port = nc_port_of(env, p);
+	nc_u64 diff;
+
+	if (!port)
+		return NC_CTR_unknown_port;
+	nc_learn(env, p, in_port);
+	f->partial = nc_make_partial(p);
+	diff = nc_write_identity(env, cfg, p->nc);
+	nc_write_check(p, f->partial, 0, diff);
+	f->action = NC_SEND;
+	f->port = port;
+	return NC_CTR_no_clone;
+}
+
+NC_INLINE enum nc_counter nc_forward_request(struct nc_env *env, const struct nc_switch_config *cfg,
+					     struct nc_packet *p, nc_u32 in_port,
+					     struct nc_forward *f)
+{
+	struct nc_header *h = p->nc;
+	const struct nc_server *dst;
+	enum nc_counter reason;
+	nc_u64 pseudo, payload;
+	struct nc_route r = {};
+
+	if (nc_unlikely(h->clo != NC_CLO_NONE))
+		return NC_CTR_already_cloned;
+	if (nc_unlikely(cfg->flags & NC_SWITCH_GENERIC) && nc_check_is_ambiguous(p))
+		return NC_CTR_checksum_ambiguous;
+	if (nc_unlikely(h->flags & NC_FLAG_NO_CLONE))
+		return nc_forward_no_clone(env, cfg, p, in_port, f);
+
+	reason = nc_switch_route(env, cfg, h, p->is_ip6, &r);
+	if (nc_unlikely(reason != NC_CTR_cloned && reason != NC_CTR_not_cloned &&
+			reason != NC_CTR_probed))
+		return reason;
+	dst = nc_server_of(env, r.dst);
+	if (!dst)
+		return NC_CTR_unknown_port;
+
+	nc_learn(env, p, in_port);
+	f->partial = nc_make_partial(p);
+	payload = nc_write_identity(env, cfg, h);
+	if (r.grp) {
+		nc_filter_open(env, cfg, h, nc_ntohl(h->req_id));
+		payload += nc_write_clo(h, NC_CLO_ORIGINAL);
+		payload += NC_WRITE32(h->sid, nc_htonl(r.other));
+	}
+	nc_write_mac(p, dst);
+	pseudo = nc_write_address(p, dst);
+	nc_write_check(p, f->partial, pseudo, payload);
+
+	f->action = r.grp ? NC_CLONE : NC_SEND;
+	f->port = dst->ifindex;
+	f->grp = r.grp;
+	return reason;
+}
+
+NC_INLINE int nc_is_source(const struct nc_packet *p, const struct nc_server *s)
+{
+	if (!s || !(s->flags & NC_SERVER_VALID))
+		return 0;
+	if (!p->is_ip6)
+		return s->ip4 && nc_ip4_of(p)->src == s->ip4;
+	return nc_ip6_of(p)->src[0] == s->ip6[0] && nc_ip6_of(p)->src[1] == s->ip6[1] &&
+	       nc_ip6_of(p)->src[2] == s->ip6[2] && nc_ip6_of(p)->src[3] == s->ip6[3];
+}
+
+/* The response itself is never modified (but for a partial sum, completed). */
+NC_INLINE enum nc_counter nc_forward_response(struct nc_env *env,
+					      const struct nc_switch_config *cfg,
+					      struct nc_packet *p, struct nc_forward *f)
+{
+	enum nc_counter reason;
+
+	if (nc_unlikely(!nc_is_source(p, nc_server_of(env, nc_ntohl(p->nc->sid)))))
+		return NC_CTR_unknown_source;
+	reason = nc_switch_response(env, cfg, p->nc);
+	if (reason == NC_CTR_filtered_slower_response) {
+		f->action = NC_DROP;
+		return reason;
+	}
+	f->port = nc_port_of(env, p);
+	if (nc_likely(f->port)) {
+		f->partial = nc_make_partial(p);
+		f->action = NC_SEND;
+	}
+	return reason;
+}
+
+/* One frame that came in on port `in_port`. f->action says what to do with it; the frame
+ * has been rewritten accordingly. Returns its counter. */
+NC_INLINE enum nc_counter nc_switch_packet(struct nc_env *env, const struct nc_switch_config *cfg,
+					   const struct nc_frame *frame, nc_u32 in_port,
+					   struct nc_forward *f)
+{
+	const struct nc_ranges ranges = {
+		.n_groups = cfg->n_groups,
+		.n_filter_tables = cfg->n_filter_tables,
+	};
+	struct nc_packet p = {};
+	enum nc_counter reason;
+
+	f->action = NC_PASS;
+	f->port = 0;
+	f->grp = 0;
+	f->partial = 0;
+	reason = nc_parse(frame, &cfg->ports, &ranges, &p);
+	if (reason != NC_PARSED)
+		return reason;
+	if (nc_unlikely(nc_is_foreign(cfg, p.nc)))
+		return NC_CTR_foreign_switch;
+	if (p.nc->type == NC_TYPE_REQ)
+		reason = nc_forward_request(env, cfg, &p, in_port, f);
+	else
+		reason = nc_forward_response(env, cfg, &p, f);
+	/* A redirected frame loses the mark that says "partial", except in generic mode. */
+	if (nc_unlikely(f->partial) && !(cfg->flags & NC_SWITCH_GENERIC))
+		nc_complete_check(&p);
+	return reason;
+}
+
+/* Lines 11-13, on the copy: marks it and readdresses it to the second server.
+ * Returns clone_sent, or clone_lost when the copy must not go out. */
+NC_INLINE enum nc_counter nc_make_clone(struct nc_env *env, const struct nc_switch_config *cfg,
+					const struct nc_frame *frame)
+{
+	const struct nc_ranges ranges = {
+		.n_groups = cfg->n_groups,
+		.n_filter_tables = cfg->n_filter_tables,
+	};
+	const struct nc_server *second;
+	struct nc_packet p = {};
+	nc_u64 pseudo, payload;
+	int partial;
+
+	if (nc_parse(frame, &cfg->ports, &ranges, &p) != NC_PARSED || p.nc->type != NC_TYPE_REQ ||
+	    p.nc->clo != NC_CLO_ORIGINAL)
+		return NC_CTR_clone_lost;
+	second = nc_server_of(env, nc_ntohl(p.nc->sid));
+	if (!nc_is_usable(second, p.is_ip6))
+		return NC_CTR_clone_lost;
+	partial = nc_unlikely(cfg->flags & NC_SWITCH_GENERIC) && nc_check_is_partial(&p);
+	payload = nc_write_clo(p.nc, NC_CLO_CLONE);
+	nc_write_mac(&p, second);
+	pseudo = nc_write_address(&p, second);
+	nc_write_check(&p, partial, pseudo, payload);
+	return NC_CTR_clone_sent;
+}
+
+#endif

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Bounds-checked parsing of a frame down to the NetClone header (docs/data-plane.md,
+ * "Parsing"). Plain C: the verifier, the sanitizers and the fuzzers read the same text. */
+#ifndef NETCLONE_PACKET_H
+#define NETCLONE_PACKET_H
+
+#include "counters.h"
+#include "limits.h"
+#include "tables.h"
+#include "wire.h"
+
+#define NC_INLINE static inline __attribute__((always_inline, unused))
+/* Keeps the compiler from deriving a second pointer that the verifier has not seen checked. */
+#define NC_HIDE(pointer) asm volatile("" : "+r"(pointer))
+#ifdef __clang__
+#define NC_UNROLL _Pragma("unroll")
+#else
+#define NC_UNROLL
+#endif
+#define nc_likely(x) __builtin_expect(!!(x), 1)
+#define nc_unlikely(x) __builtin_expect(!!(x), 0)
+
+enum {
+	NC_ETH_IP4 = 0x0800,
+	NC_ETH_IP6 = 0x86dd,
+	NC_ETH_VLAN = 0x8100,
+	NC_ETH_QINQ = 0x88a8,
+	NC_PROTO_TCP = 6,
+	NC_PROTO_UDP = 17,
+	NC_IP4_FRAGMENT_MASK = 0x3fff, /* more-fragments bit and offset */
+};
+
+struct nc_eth {
+	nc_be16 dst[3];
+	nc_be16 src[3];
+	nc_be16 type;
+} NC_UNALIGNED;
+
+struct nc_vlan {
+	nc_be16 tci;
+	nc_be16 type;
+} NC_UNALIGNED;
+
+struct nc_ip4 {
+	nc_u8 version_ihl;
+	nc_u8 tos;
+	nc_be16 total_len;
+	nc_be16 id;
+	nc_be16 fragment;
+	nc_u8 ttl;
+	nc_u8 protocol;
+	nc_be16 check;
+	nc_be32 src;
+	nc_be32 dst;
+} NC_UNALIGNED;
+
+struct nc_ip6 {
+	nc_be32 version_flow;
+	nc_be16 payload_len;
+	nc_u8 next_header;
+	nc_u8 hop_limit;
+	nc_be32 src[4];
+	nc_be32 dst[4];
+} NC_UNALIGNED;
+
+struct nc_udp {
+	nc_be16 src;
+	nc_be16 dst;
+	nc_be16 len;
+	nc_be16 check;
+} NC_UNALIGNED;
+
+struct nc_tcp {
+	nc_be16 src;
+	nc_be16 dst;
+	nc_be32 seq;
+	nc_be32 ack;
+	nc_u8 data_offset; /* high four bits, in 32-bit words */
+	nc_u8 flags;
+	nc_be16 window;
+	nc_be16 check;
+	nc_be16 urgent;
+} NC_UNALIGNED;
+
+/* The bytes [data, end), and what the target calls the frame. */
+struct nc_frame {
+	void *data;
+	void *end;
+	void *handle;
+};
+
+/* A parsed packet. Pointers stay valid as long as the frame does. */
+struct nc_packet {
+	void *frame; /* the target's own handle of the frame (nc_frame_sum) */
+	struct nc_eth *eth;
+	void *l3; /* struct nc_ip4 or struct nc_ip6: use nc_ip4_of, nc_ip6_of */
+	void *l4;
+	struct nc_header *nc;
+	void *end; /* of the frame */
+	nc_be16 src_port;
+	nc_be16 dst_port;
+	nc_u32 l4_len;	  /* bytes, header included */
+	nc_u32 l4_offset; /* from the start of the frame */
+	nc_u8 protocol;
+	nc_u8 is_ip6;
+	nc_u8 tagged; /* carries a VLAN tag */
+};
+
+NC_INLINE struct nc_ip4 *nc_ip4_of(const struct nc_packet *p)
+{
+	return p->l3;
+}
+
+NC_INLINE struct nc_ip6 *nc_ip6_of(const struct nc_packet *p)
+{
+	return p->l3;
+}
+
+/* What a role takes as in range. */
+struct nc_ranges {
+	nc_u32 n_groups;
+	nc_u32 n_filter_tables;
+	nc_u32 blank; /* a request may have GRP = 0 */
+};
+
+#define NC_PARSED NC_CTR_COUNT /* "no reason to pass": the packet is NetClone */
+
+NC_INLINE int nc_is_port(const struct nc_ports *ports, nc_be16 port)
+{
+	if (nc_likely(ports->port[0] == port))
+		return port != 0;
+	if (nc_likely(ports->count <= 1))
+		return 0;
+	for (int i = 1; i < NC_MAX_PORTS; i++)
+		if (ports->port[i] == port)
+			return port != 0;
+	return 0;
+}
+
+NC_INLINE int nc_is_ip6_extension(nc_u8 next_header)
+{
+	switch (next_header) {
+	case 0:	  /* hop by hop */
+	case 43:  /* routing */
+	case 50:  /* ESP */
+	case 51:  /* AH */
+	case 60:  /* destination options */
+	case 135: /* mobility */
+	case 139: /* HIP */
+	case 140: /* shim6 */
+		return 1;
+	}
+	return 0;
+}
+
+/* Ethernet and VLAN tags; *type is the EtherType in network byte order. Returns the
+ * start of the next header, or 0 when the frame ends before it. */
+NC_INLINE void *nc_parse_l2(void *data, struct nc_packet *p, nc_be16 *type)
+{
+	struct nc_eth *eth = data;
+	void *next = eth + 1;
+
+	if (nc_unlikely(next > p->end))
+		return 0;
+	p->eth = eth;
+	p->tagged = 0;
+	p->l4_offset = sizeof(*eth);
+	*type = eth->type;
+	for (int i = 0; i < NC_VLAN_MAX_TAGS; i++) {
+		struct nc_vlan *tag = next;
+
+		if (nc_likely(*type != nc_htons(NC_ETH_VLAN) && *type != nc_htons(NC_ETH_QINQ)))
+			break;
+		if ((void *)(tag + 1) > p->end)
+			return 0;
+		p->tagged = 1;
+		p->l4_offset += sizeof(*tag);
+		*type = tag->type;
+		next = tag + 1;
+	}
+	return next;
+}
+
+/* IPv4; leaves the length of L4 (by the IP header) in p->l4_len. */
+NC_INLINE enum nc_counter nc_parse_ip4(void *l3, struct nc_packet *p)
+{
+	struct nc_ip4 *ip = l3;
+
+	if (nc_unlikely((void *)(ip + 1) > p->end))
+		return NC_CTR_runt;
+	if (nc_unlikely(ip->version_ihl != 0x45)) {
+		if (ip->version_ihl >> 4 != 4)
+			return NC_CTR_not_netclone;
+		return (ip->version_ihl & 15) < 5 ? NC_CTR_runt : NC_CTR_ip_options;
+	}
+	if (nc_unlikely(ip->fragment & nc_htons(NC_IP4_FRAGMENT_MASK)))
+		return NC_CTR_fragment;
+	p->l3 = ip;
+	p->is_ip6 = 0;
+	p->protocol = ip->protocol;
+	p->l4 = ip + 1;
+	p->l4_offset += sizeof(*ip);
+	p->l4_len = (nc_u32)nc_ntohs(ip->total_len) - (nc_u32)sizeof(*ip);
+	return NC_PARSED;
+}
+
+NC_INLINE enum nc_counter nc_parse_ip6(void *l3, struct nc_packet *p)
+{
+	struct nc_ip6 *ip = l3;
+
+	if (nc_unlikely((void *)(ip + 1) > p->end))
+		return NC_CTR_runt;
+	if (nc_unlikely((ip->version_flow & nc_htonl(0xf0000000)) != nc_htonl(0x60000000)))
+		return NC_CTR_not_netclone;
+	if (nc_unlikely(nc_is_ip6_extension(ip->next_header)))
+		return NC_CTR_ipv6_extension;
+	if (nc_unlikely(ip->next_header == 44))
+		return NC_CTR_fragment;
+	p->l3 = ip;
+	p->is_ip6 = 1;
+	p->protocol = ip->next_header;
+	p->l4 = ip + 1;
+	p->l4_offset += sizeof(*ip);
+	p->l4_len = nc_ntohs(ip->payload_len);
+	return NC_PARSED;
+}
+
+/* L4 lengths, and the place of the header in a packet that has a NetClone port.
+ * l4_len comes from the IP header and may be anything until it has been checked here;
+ * an IPv4 total length below its header has wrapped round to a huge value. */
+NC_INLINE enum nc_counter nc_parse_l4(struct nc_packet *p)
+{
+	nc_u32 header_len = sizeof(struct nc_udp);
+
+	if (nc_unlikely(p->l4_len > NC_MAX_L4_LEN))
+		return NC_CTR_bad_length;
+	if (nc_unlikely((nc_u8 *)p->l4 + p->l4_len > (nc_u8 *)p->end))
+		return NC_CTR_bad_length;
+	if (nc_likely(p->protocol == NC_PROTO_UDP)) {
+		struct nc_udp *udp = p->l4;
+
+		if (nc_unlikely(nc_ntohs(udp->len) != p->l4_len || p->l4_len < sizeof(*udp)))
+			return NC_CTR_bad_length;
+	} else {
+		struct nc_tcp *tcp = p->l4;
+
+		/* Known from nc_parse; the verifier has lost it by here. */
+		if (nc_unlikely((void *)(tcp + 1) > p->end))
+			return NC_CTR_runt;
+		header_len = (nc_u32)(tcp->data_offset >> 4) * 4;
+		if (header_len < sizeof(*tcp) || header_len > p->l4_len)
+			return NC_CTR_bad_length;
+	}
+	if (nc_unlikely(p->l4_len < header_len + NC_HEADER_LEN))
+		return NC_CTR_short_payload;
+	p->nc = (struct nc_header *)((nc_u8 *)p->l4 + header_len);
+	if (nc_unlikely((void *)(p->nc + 1) > p->end))
+		return NC_CTR_short_payload; /* not reached; the verifier wants to see it */
+	return NC_PARSED;
+}
+
+NC_INLINE enum nc_counter nc_check_header(const struct nc_packet *p, int to_port, int from_port,
+					  const struct nc_ranges *ranges)
+{
+	const struct nc_header *h = p->nc;
+	nc_u32 grp = nc_ntohl(h->grp);
+	int blank;
+
+	if (nc_unlikely(p->protocol == NC_PROTO_TCP && !(h->flags & NC_FLAG_CLIENT_ID_VALID)))
+		return NC_CTR_tcp_without_client_id;
+	if (nc_unlikely(!(h->type == NC_TYPE_REQ ? to_port : h->type == NC_TYPE_RESP && from_port)))
+		return NC_CTR_bad_type;
+	if (nc_unlikely(h->clo > NC_CLO_CLONE))
+		return NC_CTR_bad_clo;
+	blank = ranges->blank && grp == 0 && h->type == NC_TYPE_REQ;
+	if (nc_unlikely(grp - 1 >= ranges->n_groups && !blank))
+		return NC_CTR_bad_group;
+	if (nc_unlikely(nc_ntohl(h->sid) >= NC_MAX_SERVERS))
+		return NC_CTR_bad_sid;
+	if (nc_unlikely(h->idx >= ranges->n_filter_tables))
+		return NC_CTR_bad_idx;
+	return NC_PARSED;
+}
+
+/* Parses a frame. Returns NC_PARSED and fills *p, or the reason why the
+ * packet is none of ours; then nothing of *p may be used. */
+NC_INLINE enum nc_counter nc_parse(const struct nc_frame *frame, const struct nc_ports *ports,
+				   const struct nc_ranges *ranges, struct nc_packet *p)
+{
+	void *data = frame->data, *end = frame->end;
+	enum nc_counter reason;
+	int to_port, from_port;
+	nc_be16 type;
+	void *l3;
+
+	p->frame = frame->handle;
+	p->end = end;
+	l3 = nc_parse_l2(data, p, &type);
+	if (nc_unlikely(!l3))
+		return NC_CTR_runt;
+	if (type == nc_htons(NC_ETH_IP4))
+		reason = nc_parse_ip4(l3, p);
+	else if (type == nc_htons(NC_ETH_IP6))
+		reason = nc_parse_ip6(l3, p);
+	else
+		return NC_CTR_not_netclone;
+	if (nc_unlikely(reason != NC_PARSED))
+		return reason;
+
+	if (nc_likely(p->protocol == NC_PROTO_UDP)) {
+		if (nc_unlikely((void *)((struct nc_udp *)p->l4 + 1) > end))
+			return NC_CTR_runt;
+	} else if (p->protocol == NC_PROTO_TCP) {
+		if (nc_unlikely((void *)((struct nc_tcp *)p->l4 + 1) > end))
+			return NC_CTR_runt;
+	} else {
+		return NC_CTR_not_netclone;
+	}
+	/* UDP and TCP have their ports in the same place. */
+	p->src_port = ((struct nc_udp *)p->l4)->src;
+	p->dst_port = ((struct nc_udp *)p->l4)->dst;
+	to_port = nc_is_port(ports, p->dst_port);
+	from_port = nc_is_port(ports, p->src_port);
+	if (!to_port && !from_port)
+		return NC_CTR_not_netclone;
+	reason = nc_parse_l4(p);
+	if (nc_unlikely(reason != NC_PARSED))
+		return reason;
+	return nc_check_header(p, to_port, from_port, ranges);
+}
+
+#endif

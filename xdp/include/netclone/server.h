@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The server's side (section 3.4, "State tracking"): which clones are dropped, and which
+ * state a response carries. */
+#ifndef NETCLONE_SERVER_H
+#define NETCLONE_SERVER_H
+
+#include "inflight.h"
+
+/* Requests that wait: those in flight beyond the workers, or what the application says. */
+NC_INLINE nc_u32 nc_queue_length(struct nc_env *env, const struct nc_server_config *cfg,
+				 nc_u32 slice)
+{
+	nc_u32 n;
+
+	if (cfg->state_source == NC_STATE_APP)
+		return nc_app_queue_length(env);
+	n = nc_inflight_total(env, cfg, slice);
+	return n > cfg->workers ? n - cfg->workers : 0;
+}
+
+/* A request arrives. key: its identity (nc_inflight_key), slice: nc_slice_now.
+ * Only a clone is ever dropped. A later packet of a multi-packet clone goes the way of its
+ * message. */
+NC_INLINE enum nc_counter nc_server_request(struct nc_env *env, const struct nc_server_config *cfg,
+					    const struct nc_header *h, nc_u64 key, nc_u32 slice)
+{
+	int clone = h->clo == NC_CLO_CLONE;
+
+	if (nc_unlikely(clone && nc_is_multi_packet(h) && h->pkt_index > 0)) {
+		if (!nc_inflight_has(env, cfg, key, slice))
+			return NC_CTR_dropped_server_busy;
+	} else if (clone && nc_queue_length(env, cfg, slice) > 0) {
+		return NC_CTR_dropped_server_busy;
+	}
+	nc_inflight_admit(env, cfg, key, slice);
+	return clone ? NC_CTR_clone_admitted : NC_CTR_request_admitted;
+}
+
+/* A response leaves: what its header becomes. */
+NC_INLINE void nc_server_response(struct nc_env *env, const struct nc_server_config *cfg,
+				  struct nc_header *h, nc_u64 key, nc_u32 slice)
+{
+	nc_inflight_finish(env, cfg, key, slice);
+	h->sid = nc_htonl(cfg->sid);
+	h->state = nc_htonl(nc_queue_length(env, cfg, slice));
+	/* Ordered filter tables (section 3.7): both servers give packet k the same table. */
+	if (nc_unlikely(nc_is_multi_packet(h)) && cfg->n_filter_tables)
+		h->idx = h->pkt_index % cfg->n_filter_tables;
+}
+
+#endif

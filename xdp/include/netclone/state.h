@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The only door from the logic to the tables. A target defines NC_STATE to its file in
+ * state/, which provides, for `struct nc_env *env` (opaque to the logic: which switch, which
+ * host; kernel programs have one set of tables and pass 0):
+ *
+ *   switch  const struct nc_switch_config *nc_switch_cfg_of(env)
+ *           const struct nc_group *nc_group_of(env, grp)      GrpT
+ *           const struct nc_server *nc_server_of(env, sid)    AddrT
+ *           nc_u32 *nc_state_of(env, sid)                     StateT
+ *           struct nc_health *nc_health_of(env, sid)
+ *           nc_u64 *nc_sequence_of(env)
+ *           nc_u64 *nc_filter_slot(env, index)                FilterT, all tables in a row
+ *           nc_u64 *nc_request_slot(env, index)               cloned-request table
+ *           nc_u64 *nc_fdb_slot(env, index)
+ *           int nc_can_clone(env, grp)                        the group's devmap is there
+ *           nc_u16 nc_frame_sum(frame handle, offset, len)    nc_sum_bytes over the frame
+ *   server  const struct nc_server_config *nc_server_cfg_of(env)
+ *           nc_u64 *nc_inflight_slot(env, index)
+ *           struct nc_slices *nc_slices_of(env)
+ *           nc_u32 nc_app_queue_length(env)
+ *   client  const struct nc_client_config *nc_client_cfg_of(env)
+ *           struct nc_answered *nc_answered_slot(env, index)
+ *   all     nc_u64 nc_now_ns(env)      monotonic, a few ms coarse
+ *           nc_u32 nc_random(env)
+ *           void nc_count(env, hook, reason)
+ *
+ * A look-up returns 0 for an index that is out of the table. */
+#ifndef NETCLONE_STATE_H
+#define NETCLONE_STATE_H
+
+#include "checksum.h"
+#include "counters.h"
+#include "packet.h"
+#include "tables.h"
+
+struct nc_env;
+
+#if defined(NC_STATE_BCC)
+#include "../../state/bcc.h"
+#elif defined(__bpf__)
+#include "../../state/libbpf.h"
+#else
+#include "../../state/native.h"
+#endif
+
+/* Atomic on a slot shared by all CPUs; each returns what was there before. */
+NC_INLINE nc_u64 nc_swap(nc_u64 *slot, nc_u64 value)
+{
+	return __sync_lock_test_and_set(slot, value);
+}
+
+NC_INLINE nc_u64 nc_replace(nc_u64 *slot, nc_u64 expected, nc_u64 value)
+{
+	return __sync_val_compare_and_swap(slot, expected, value);
+}
+
+NC_INLINE nc_u64 nc_increment(nc_u64 *slot)
+{
+	return __sync_fetch_and_add(slot, 1);
+}
+
+#endif

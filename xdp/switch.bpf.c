@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The switch as XDP: parse, decide, act, count. One program on every port; the devmap
+ * program makes the copy into a clone on its way out. */
+#define NC_ROLE_SWITCH
+#include "netclone/state.h"
+#include "netclone/forward.h"
+#include "state/entry.h"
+
+NC_XDP(nc_switch_in)
+{
+	const struct nc_switch_config *cfg = nc_switch_cfg_of(NC_ENV);
+	const struct nc_frame frame = NC_FRAME(ctx);
+	struct nc_forward f;
+	nc_u32 reason;
+
+	if (!cfg)
+		return XDP_PASS;
+	reason = nc_switch_packet(NC_ENV, cfg, &frame, ctx->ingress_ifindex, &f);
+	nc_count(NC_ENV, NC_HOOK_INGRESS, reason);
+	switch (f.action) {
+	case NC_SEND:
+		return nc_redirect_to(f.port);
+	case NC_CLONE:
+		return nc_redirect_both(f.grp);
+	case NC_DROP:
+		return XDP_DROP;
+	default:
+		return XDP_PASS;
+	}
+}
+
+NC_XDP_DEVMAP(nc_switch_clone)
+{
+	const struct nc_switch_config *cfg = nc_switch_cfg_of(NC_ENV);
+	const struct nc_frame frame = NC_FRAME(ctx);
+	nc_u32 reason;
+
+	if (!cfg)
+		return XDP_DROP;
+	reason = nc_make_clone(NC_ENV, cfg, &frame);
+	nc_count(NC_ENV, NC_HOOK_CLONE, reason);
+	return reason == NC_CTR_clone_sent ? XDP_PASS : XDP_DROP;
+}
