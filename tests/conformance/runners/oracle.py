@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The oracle as a target: builds a node of netclone_host.model from a scenario's tables."""
+
+from __future__ import annotations
+
+import socket
+from collections import Counter
+from typing import Any
+
+from netclone_host import model
+from tests.conformance.playing import Seen
+from tests.conformance.scenario import Scenario, Step, Tables
+
+MS = 1_000_000
+START_NS = 1_000_000_000_000
+"""The clock does not start at 0: a time of 0 means never in some tables."""
+SLICES = 7
+
+
+def mac_bytes(text: str) -> bytes:
+    return bytes.fromhex(text.replace(":", ""))
+
+
+def mac_text(value: int) -> str:
+    return value.to_bytes(6, "big").hex(":")
+
+
+def slice_shift_of(request_timeout_ms: int) -> int:
+    """The longest power of two of ns that is at most an eighth of the timeout."""
+    return (request_timeout_ms * MS // 8).bit_length() - 1
+
+
+class Oracle:
+    def start(self, scenario: Scenario) -> None:
+        config, tables = scenario.config, scenario.before
+        build = {"switch": build_switch, "server": build_server, "client": build_client}
+        self.node: Any = build[scenario.role](config, tables)
+        self.role = scenario.role
+        self.now_ns = START_NS
+
+    def feed(self, step: Step) -> Seen:
+        self.now_ns = START_NS + step.at_ms * MS
+        if self.role == "switch":
+            outcome = self.node.receive(step.port, step.frame, self.now_ns)
+        else:
+            outcome = self.node.receive(step.port, step.frame, self.now_ns, step.offloaded)
+        counters = Counter(f"{hook}.{name}" for hook, name in outcome.counters)
+        return Seen(outcome.frames, dict(counters))
+
+    def tables(self) -> Tables:
+        read = {"switch": read_switch, "server": read_server, "client": read_client}
+        return read[self.role](self.node, self.now_ns)
+
+
+def build_switch(config: dict[str, Any], tables: Tables) -> model.Switch:
+    switch = model.Switch(
+        ports=tuple(config["ports"]),
+        n_groups=config["n_groups"],
+        n_filter_tables=config["filter_tables"],
+        racksched=config["racksched"],
+        generic=config["generic"],
+        switch_id=config["switch_id"],
+        server_timeout_ns=config["server_timeout_ms"] * MS,
+        groups={int(grp): (pair[0], pair[1]) for grp, pair in tables["groups"].items()},
+        servers={int(sid): build_address(entry) for sid, entry in tables["servers"].items()},
+        state={int(sid): queue for sid, queue in tables["state"].items()},
+        filter={(idx, slot): int(word, 16) for idx, slot, word in tables["filter"]},
+        requests={slot: int(word, 16) for slot, word in tables["requests"]},
+        sequence=tables["sequence"],
+    )
+    for mac, port in tables["fdb"].items():
+        switch.add_port(int.from_bytes(mac_bytes(mac), "big"), port)
+    return switch
+
+
+def build_address(entry: dict[str, Any]) -> model.Address:
+    ip4, ip6 = entry["ip4"], entry["ip6"]
+    return model.Address(
+        port=entry["port"],
+        mac=mac_bytes(entry["mac"]),
+        ip4=socket.inet_pton(socket.AF_INET, ip4) if ip4 else None,
+        ip6=socket.inet_pton(socket.AF_INET6, ip6) if ip6 else None,
+    )
+
+
+def build_server(config: dict[str, Any], tables: Tables) -> model.Server:
+    return model.Server(
+        sid=config["sid"],
+        workers=config["workers"],
+        ports=tuple(config["ports"]),
+        n_filter_tables=config["filter_tables"],
+        slice_ns=1 << slice_shift_of(config["request_timeout_ms"]),
+        slices=SLICES,
+        app_queue_length=(tables["app_queue_length"] if config["state_source"] == "app" else None),
+    )
+
+
+def build_client(config: dict[str, Any], tables: Tables) -> model.Client:
+    return model.Client(
+        n_groups=config["n_groups"],
+        n_filter_tables=config["filter_tables"],
+        ports=tuple(config["ports"]),
+        duplicate_window_ns=config["duplicate_window_ms"] * MS,
+    )
+
+
+def read_switch(switch: model.Switch, now_ns: int) -> Tables:
+    return {
+        "groups": {str(grp): list(pair) for grp, pair in switch.groups.items()},
+        "servers": {str(sid): read_address(server) for sid, server in switch.servers.items()},
+        "fdb": {mac_text(mac): port for mac, port in switch.ports_of_macs()},
+        "state": {str(sid): queue for sid, queue in switch.state.items()},
+        "sequence": switch.sequence,
+        "filter": [[idx, slot, hex(word)] for (idx, slot), word in switch.filter.items()],
+        "requests": [[slot, hex(word)] for slot, word in switch.requests.items()],
+        "owed": {str(sid): health.owed for sid, health in switch.health.items()},
+    }
+
+
+def read_address(server: model.Address) -> dict[str, Any]:
+    return {
+        "port": server.port,
+        "mac": server.mac.hex(":"),
+        "ip4": socket.inet_ntop(socket.AF_INET, server.ip4) if server.ip4 else None,
+        "ip6": socket.inet_ntop(socket.AF_INET6, server.ip6) if server.ip6 else None,
+    }
+
+
+def read_server(server: model.Server, now_ns: int) -> Tables:
+    now = now_ns // server.slice_ns
+    live = sum(now - born < server.slices for born in server.in_flight.values())
+    return {"in_flight": live, "app_queue_length": server.app_queue_length or 0}
+
+
+def read_client(client: model.Client, now_ns: int) -> Tables:
+    return {"answered": [[slot, hex(word)] for slot, (word, _) in client.answered.items() if word]}

@@ -1,0 +1,400 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The hosts: a server (which clones it drops, what it stamps) and a client.
+
+A host has two ports: 1 is the wire, 0 its own stack. What comes in by 1 is ingress, what
+comes in by 0 is egress.
+"""
+
+from typing import Any
+
+from tests.conformance.frames import ANY, C1, C2, Frame, request, response, server
+from tests.conformance.writing import LINUX, WIRE, Book, held
+
+HERE = server(2)
+
+
+def asks(clo: int = 0, req_id: int = 1, **fields: Any) -> Frame:
+    """A request as it arrives at server 2."""
+    return request(dst=HERE, req_id=req_id, clo=clo, sid=2, **fields)
+
+
+def answers(req_id: int = 1, clo: int = 0, **fields: Any) -> Frame:
+    """What the application of server 2 sends: the request's header with TYPE = RESP."""
+    return response(0, req_id=req_id, clo=clo, **fields).but(src=HERE)
+
+
+def write(book: Book) -> None:
+    admission(book)
+    stamping(book)
+    counting(book)
+    multi_packet(book)
+    application_state(book)
+    server_untouched(book)
+    client_requests(book)
+    client_responses(book)
+    client_untouched(book)
+
+
+def fill(scenario: Any, count: int, start: int = 100) -> Any:
+    """Bring requests in flight, one a client port."""
+    for n in range(count):
+        frame = asks(req_id=start + n)
+        scenario.send(WIRE, frame, (LINUX, frame), counts="request_admitted")
+    return scenario
+
+
+def admission(book: Book) -> None:
+    for clo, counter in ((0, "request_admitted"), (1, "request_admitted"), (2, "clone_admitted")):
+        frame = asks(clo)
+        book.server(f"idle-admits-clo-{clo}", "the queue is empty").send(
+            WIRE, frame, (LINUX, frame), counts=counter
+        ).leaves(in_flight=1)
+    for clo in (0, 1):
+        scenario = fill(book.server(f"busy-admits-clo-{clo}", "only clones are ever dropped"), 3)
+        frame = asks(clo)
+        scenario.send(WIRE, frame, (LINUX, frame), counts="request_admitted").leaves(in_flight=4)
+    scenario = fill(book.server("busy-drops-clone", "CLO 2 and the queue is not empty"), 2)
+    scenario.send(WIRE, asks(2), counts="dropped_server_busy").leaves(in_flight=2)
+    scenario = fill(book.server("workers-busy-queue-empty", "in flight = workers: nobody waits"), 1)
+    scenario.send(WIRE, asks(2), (LINUX, asks(2)), counts="clone_admitted").leaves(in_flight=2)
+    for workers in (2, 8, 15):
+        scenario = fill(
+            book.server(f"workers-{workers}", "unequal worker counts", workers=workers), workers
+        )
+        scenario.send(WIRE, asks(2), (LINUX, asks(2)), counts="clone_admitted")
+        scenario.send(WIRE, asks(2, req_id=2), counts="dropped_server_busy")
+        scenario.leaves(in_flight=workers + 1)
+    scenario = fill(book.server("clone-after-answer", "an answer empties the queue"), 2)
+    done = answers(100)
+    scenario.send(LINUX, done, (WIRE, done.but(sid=2, state=0)), counts="egress.response_stamped")
+    scenario.send(WIRE, asks(2), (LINUX, asks(2)), counts="clone_admitted").leaves(in_flight=2)
+    for v6, vlans in ((True, ()), (False, ((0x8100, 9),))):
+        scenario = book.server(f"admits-{'ipv6' if v6 else 'vlan'}", "any frame that parses")
+        frame = asks(2, v6=v6, vlans=vlans)
+        scenario.send(WIRE, frame, (LINUX, frame), counts="clone_admitted").leaves(in_flight=1)
+    tcp = asks(1, tcp=True, flags=2, client_id=6)
+    book.server("admits-tcp", "the header on TCP").send(
+        WIRE, tcp, (LINUX, tcp), counts="request_admitted"
+    ).leaves(in_flight=1)
+
+
+def stamping(book: Book) -> None:
+    for waiting in (0, 1, 4):
+        scenario = fill(
+            book.server(f"stamps-state-{waiting}", "SID and STATE of the answer"), waiting + 2
+        )
+        done = answers(100)
+        scenario.send(
+            LINUX, done, (WIRE, done.but(sid=2, state=waiting)), counts="egress.response_stamped"
+        ).leaves(in_flight=waiting + 1)
+    for v6 in (False, True):
+        for checksum in ("full", "wrong") if v6 else ("full", "wrong", "none"):
+            done = answers(5, clo=2, v6=v6, checksum=checksum, idx=1)
+            book.server(f"stamps-ipv{6 if v6 else 4}-{checksum}", "checksum updated with it").send(
+                LINUX, done, (WIRE, done.but(sid=2)), counts="egress.response_stamped"
+            )
+    tcp = answers(5, tcp=True, flags=2, client_id=1)
+    book.server("stamps-tcp", "over TCP too").send(
+        LINUX, tcp, (WIRE, tcp.but(sid=2)), counts="egress.response_stamped"
+    )
+    vlan = answers(5, vlans=((0x8100, 9),))
+    book.server("stamps-vlan", "behind a VLAN tag").send(
+        LINUX, vlan, (WIRE, vlan.but(sid=2)), counts="egress.response_stamped"
+    )
+    late = answers(77, state=123)
+    book.server("stamps-unknown-request", "a request forgotten or never seen: never negative").send(
+        LINUX, late, (WIRE, late.but(sid=2, state=0)), counts="egress.response_stamped"
+    )
+    for sid in (0, 255):
+        done = answers(5)
+        book.server(
+            f"stamps-own-sid-{sid}", "its own id, whatever the application wrote", sid=sid
+        ).send(LINUX, done, (WIRE, done.but(sid=sid)), counts="egress.response_stamped")
+    kept = answers(5, clo=1, idx=1, flags=0xF0, switch_id=9, reserved0=3, client_id=8, grp=77)
+    book.server("stamps-nothing-else", "REQ_ID, GRP, CLO, IDX, SWITCH_ID stay").send(
+        LINUX, kept, (WIRE, kept.but(sid=2)), counts="egress.response_stamped"
+    )
+
+
+def counting(book: Book) -> None:
+    scenario = book.server("same-request-counted-once", "original and retransmission: one request")
+    for _ in range(3):
+        scenario.send(WIRE, asks(1), (LINUX, asks(1)), counts="request_admitted")
+    scenario.leaves(in_flight=1)
+    scenario = book.server(
+        "same-id-other-client", "client address and port are in the identity", workers=0
+    )
+    for frame in (asks(), asks(src=C2), asks(sport=40001), asks(v6=True)):
+        scenario.send(WIRE, frame, (LINUX, frame), counts="request_admitted")
+    done = answers(1)
+    scenario.send(
+        LINUX, done, (WIRE, done.but(sid=2, state=3)), counts="egress.response_stamped"
+    ).leaves(in_flight=3)
+    scenario = book.server("same-id-other-client-id", "CLIENT_ID is in the identity if valid")
+    for frame in (
+        asks(),
+        asks(flags=2, client_id=1),
+        asks(flags=2, client_id=2),
+        asks(client_id=5),
+    ):
+        scenario.send(WIRE, frame, (LINUX, frame), counts="request_admitted")
+    scenario.leaves(in_flight=3)
+    scenario = fill(book.server("answered-twice", "the second answer lowers nothing"), 3)
+    done = answers(100)
+    for _ in range(2):
+        scenario.send(
+            LINUX, done, (WIRE, done.but(sid=2, state=1)), counts="egress.response_stamped"
+        )
+    scenario.leaves(in_flight=2)
+    scenario = fill(book.server("dropped-clone-not-counted", "what is dropped is not in flight"), 2)
+    for n in range(3):
+        scenario.send(WIRE, asks(2, req_id=n + 1), counts="dropped_server_busy")
+    scenario.leaves(in_flight=2)
+    scenario = fill(
+        book.server(
+            "forgotten-after-timeout",
+            "a request that is never answered is forgotten",
+            request_timeout_ms=500,
+        ),
+        3,
+    )
+    scenario.send(WIRE, asks(2), (LINUX, asks(2)), counts="clone_admitted", at_ms=2000)
+    scenario.leaves(in_flight=1)
+    scenario = fill(
+        book.server(
+            "not-forgotten-before-timeout", "it counts until then", request_timeout_ms=60_000
+        ),
+        3,
+    )
+    scenario.send(WIRE, asks(2), counts="dropped_server_busy", at_ms=300)
+    scenario.leaves(in_flight=3)
+
+
+def multi_packet(book: Book) -> None:
+    def part(index: int, clo: int = 2, req_id: int = 9) -> Frame:
+        return asks(clo, req_id=req_id, flags=2, client_id=1, pkt_index=index, pkt_count=3)
+
+    scenario = book.server(
+        "multi-clone-admitted-whole", "all packets of an admitted clone", workers=0
+    )
+    for index in range(3):
+        scenario.send(WIRE, part(index), (LINUX, part(index)), counts="clone_admitted")
+    scenario.leaves(in_flight=1)
+    scenario = fill(book.server("multi-clone-dropped-whole", "none of a clone that was dropped"), 2)
+    scenario.send(WIRE, part(0), counts="dropped_server_busy")
+    for n in (100, 101):
+        done = answers(n)
+        scenario.send(LINUX, done, (WIRE, done.but(sid=2)), counts="egress.response_stamped")
+    for index in (1, 2):
+        scenario.send(WIRE, part(index), counts="dropped_server_busy")
+    scenario.leaves(in_flight=0)
+    scenario = fill(book.server("multi-original-never-dropped", "CLO 1: every packet"), 4)
+    for index in range(3):
+        scenario.send(
+            WIRE, part(index, clo=1), (LINUX, part(index, clo=1)), counts="request_admitted"
+        )
+    scenario.leaves(in_flight=5)
+    lone = asks(2, pkt_index=2, pkt_count=1)
+    book.server("index-without-count", "PKT_INDEX counts only with PKT_COUNT > 1").send(
+        WIRE, lone, (LINUX, lone), counts="clone_admitted"
+    ).leaves(in_flight=1)
+    for tables in (2, 4):
+        scenario = book.server(
+            f"multi-response-{tables}-tables",
+            "ordered filter tables: IDX = PKT_INDEX mod tables",
+            filter_tables=tables,
+        )
+        for index in range(5):
+            frame = answers(9, flags=2, client_id=1, pkt_index=index, pkt_count=5, idx=1)
+            scenario.send(
+                LINUX,
+                frame,
+                (WIRE, frame.but(sid=2, idx=index % tables)),
+                counts="egress.response_stamped",
+            )
+
+
+def application_state(book: Book) -> None:
+    why = "--state app: the application says how long its queue is"
+    for queue in (0, 1, 1000):
+        done = answers(5)
+        book.server(
+            f"app-state-{queue}-stamped", why, state_source="app", app_queue_length=queue
+        ).send(LINUX, done, (WIRE, done.but(sid=2, state=queue)), counts="egress.response_stamped")
+    scenario = book.server(
+        "app-state-busy-drops-clone", why, state_source="app", app_queue_length=1
+    )
+    scenario.send(WIRE, asks(2), counts="dropped_server_busy")
+    scenario.send(WIRE, asks(1), (LINUX, asks(1)), counts="request_admitted").leaves(in_flight=1)
+    scenario = fill(book.server("app-state-idle-admits-clone", why, state_source="app"), 5)
+    scenario.send(WIRE, asks(2), (LINUX, asks(2)), counts="clone_admitted").leaves(in_flight=6)
+
+
+def server_untouched(book: Book) -> None:
+    back = response(0, to=HERE, req_id=5)
+    book.server("response-at-ingress", "a server may be a client of others").send(
+        WIRE, back, (LINUX, back), counts="ingress.other_direction"
+    )
+    out = request(src=HERE, dst=ANY)
+    book.server("request-at-egress", "a server may be a client of others").send(
+        LINUX, out, (WIRE, out), counts="egress.other_direction"
+    )
+    for name, frame, counter in (
+        ("grp-65281", asks(grp=65281), "bad_group"),
+        ("grp-0", asks(grp=0), "bad_group"),
+        ("sid-256", asks().but(sid=256), "bad_sid"),
+        ("idx-2", asks(idx=2), "bad_idx"),
+        ("clo-3", asks(3), "bad_clo"),
+        ("port", asks(dport=999), "not_netclone"),
+        ("short", asks(2).bytes()[:50], "bad_length"),
+    ):
+        book.server(f"ingress-{name}", "passes untouched").send(
+            WIRE, frame, (LINUX, frame), counts=f"ingress.{counter}"
+        )
+    high = asks(grp=65280)
+    book.server("ingress-grp-65280", "a server does not know n: 256 * 255 groups").send(
+        WIRE, high, (LINUX, high), counts="request_admitted"
+    ).leaves(in_flight=1)
+    for name, frame, counter in (
+        ("type", answers(5).but(type=3), "bad_type"),
+        ("sid", answers(5).but(sid=300), "bad_sid"),
+        ("fragment", answers(5, ip=(("frag", 4),)), "fragment"),
+    ):
+        book.server(f"egress-{name}", "passes untouched").send(
+            LINUX, frame, (WIRE, frame), counts=f"egress.{counter}"
+        )
+
+
+def client_requests(book: Book) -> None:
+    for v6 in (False, True):
+        for checksum in ("full", "wrong"):
+            blank = request(grp=0, v6=v6, checksum=checksum)
+            book.client(
+                f"stamps-blank-ipv{6 if v6 else 4}-{checksum}",
+                "a blank request gets a random group and table",
+            ).send(
+                LINUX, blank, (WIRE, blank.but(grp=1)), counts="egress.request_stamped", chosen=True
+            )
+    blank = request(grp=0, checksum="none")
+    book.client("stamps-blank-no-checksum", "no checksum stays none").send(
+        LINUX, blank, (WIRE, blank.but(grp=1)), counts="egress.request_stamped", chosen=True
+    )
+    for groups in (2, 65280):
+        blank = request(grp=0)
+        scenario = book.client(f"stamps-within-{groups}-groups", "1 .. n(n-1)", n_groups=groups)
+        for _ in range(8):
+            scenario.send(
+                LINUX, blank, (WIRE, blank.but(grp=1)), counts="egress.request_stamped", chosen=True
+            )
+    chosen = request(grp=5, idx=1)
+    book.client("passes-chosen-group", "GRP set: left alone").send(
+        LINUX, chosen, (WIRE, chosen), counts="egress.request_passed"
+    )
+    write = request(grp=0, flags=1)
+    book.client("stamps-write", "a write is stamped as well").send(
+        LINUX, write, (WIRE, write.but(grp=1)), counts="egress.request_stamped", chosen=True
+    )
+    tagged = request(grp=0, vlans=((0x8100, 2),))
+    book.client("stamps-vlan", "behind a VLAN tag").send(
+        LINUX, tagged, (WIRE, tagged.but(grp=1)), counts="egress.request_stamped", chosen=True
+    )
+    tcp = request(grp=0, tcp=True, flags=2, client_id=1, req_id=5)
+    book.client("stamps-tcp", "over TCP").send(
+        LINUX, tcp, (WIRE, tcp.but(grp=1)), counts="egress.request_stamped", chosen=True
+    )
+
+
+def client_responses(book: Book) -> None:
+    def entry(req_id: int, client_id: int | None = None) -> list[Any]:
+        fp = held(0, req_id, client_id)[2]
+        slot = (req_id ^ ((client_id or 0) << 11) ^ ((client_id or 0) >> 6)) & 0xFFFF
+        return [slot, fp]
+
+    first, second = response(0, req_id=9, clo=1), response(1, req_id=9, clo=2)
+    book.client("delivers-first", "the first answer").send(
+        WIRE, first, (LINUX, first), counts="response_delivered"
+    ).leaves(answered=[entry(9)])
+    book.client("drops-second", "the last line of defence against redundant answers").send(
+        WIRE, first, (LINUX, first), counts="response_delivered"
+    ).send(WIRE, second, counts="dropped_already_answered").send(
+        WIRE, second, counts="dropped_already_answered"
+    ).leaves(answered=[entry(9)])
+    plain = response(0, req_id=9)
+    book.client(
+        "delivers-uncloned-twice", "of a request that was not cloned there is only one"
+    ).send(WIRE, plain, (LINUX, plain), counts="response_delivered").send(
+        WIRE, plain, (LINUX, plain), counts="response_delivered"
+    )
+    blank = response(0, req_id=0, clo=1)
+    book.client("delivers-unidentified-twice", "REQ_ID 0 is no id").send(
+        WIRE, blank, (LINUX, blank), counts="response_delivered"
+    ).send(WIRE, blank, (LINUX, blank), counts="response_delivered")
+    far = response(0, req_id=9 + (1 << 16), clo=1)
+    book.client("collision-delivers", "another id on the slot overwrites, never drops").send(
+        WIRE, first, (LINUX, first), counts="response_delivered"
+    ).send(WIRE, far, (LINUX, far), counts="response_delivered").send(
+        WIRE, second, (LINUX, second), counts="response_delivered"
+    ).leaves(answered=[entry(9)])
+    book.client(
+        "duplicate-after-window",
+        "a duplicate is recognised for the window only",
+        duplicate_window_ms=500,
+    ).send(WIRE, first, (LINUX, first), counts="response_delivered").send(
+        WIRE, second, (LINUX, second), counts="response_delivered", at_ms=1500
+    ).leaves(answered=[entry(9)])
+    mine = response(0, flags=2, client_id=7, req_id=9, clo=1)
+    theirs = response(1, flags=2, client_id=8, req_id=9, clo=2)
+    book.client("both-halves-of-the-id", "another CLIENT_ID is another request").send(
+        WIRE, mine, (LINUX, mine), counts="response_delivered"
+    ).send(WIRE, theirs, (LINUX, theirs), counts="response_delivered").leaves(
+        answered=[entry(9, 7), entry(9, 8)]
+    )
+    again = request(flags=2, client_id=7, req_id=9, grp=3)
+    book.client("retransmission-answered-anew", "its entry is cleared when it leaves again").send(
+        WIRE, mine, (LINUX, mine), counts="response_delivered"
+    ).send(LINUX, again, (WIRE, again), counts="egress.request_passed").send(
+        WIRE, mine, (LINUX, mine), counts="response_delivered"
+    ).leaves(answered=[entry(9, 7)])
+    other = request(flags=2, client_id=7, req_id=9 + (1 << 16), grp=3)
+    book.client("retransmission-clears-only-its-own", "another id's entry stays").send(
+        WIRE, mine, (LINUX, mine), counts="response_delivered"
+    ).send(LINUX, other, (WIRE, other), counts="egress.request_passed").send(
+        WIRE, mine, counts="dropped_already_answered"
+    ).leaves(answered=[entry(9, 7)])
+    parts = book.client("multi-packet-delivered", "the client puts such a message together")
+    for index in (0, 1, 1):
+        frame = response(0, flags=2, client_id=7, req_id=9, clo=1, pkt_index=index, pkt_count=2)
+        parts.send(WIRE, frame, (LINUX, frame), counts="response_delivered")
+    v6 = response(0, req_id=9, clo=1, v6=True)
+    book.client("drops-second-ipv6", "over IPv6").send(
+        WIRE, v6, (LINUX, v6), counts="response_delivered"
+    ).send(WIRE, v6.but(clo=2), counts="dropped_already_answered").leaves(answered=[entry(9)])
+
+
+def client_untouched(book: Book) -> None:
+    ask = request(src=C2, dst=C1)
+    book.client("request-at-ingress", "a client may be a server to others").send(
+        WIRE, ask, (LINUX, ask), counts="ingress.other_direction"
+    )
+    out = response(0, to=C2).but(src=C1)
+    book.client("response-at-egress", "a client may be a server to others").send(
+        LINUX, out, (WIRE, out), counts="egress.other_direction"
+    )
+    for name, frame, counter in (
+        ("response-grp-0", response(0, grp=0, req_id=1, clo=1), "bad_group"),
+        ("response-grp-7", response(0, grp=7, req_id=1, clo=1), "bad_group"),
+        ("response-sid-256", response(0, req_id=1, clo=1).but(sid=256), "bad_sid"),
+        ("response-runt", response(0, req_id=1, clo=1).bytes()[:40], "runt"),
+    ):
+        book.client(name, "passes untouched").send(
+            WIRE, frame, (LINUX, frame), counts=f"ingress.{counter}"
+        )
+    for name, frame, counter in (
+        ("request-grp-7", request(grp=7), "bad_group"),
+        ("request-idx-2", request(grp=0, idx=2), "bad_idx"),
+        ("request-clo-3", request(grp=0, clo=3), "bad_clo"),
+        ("response-out-grp-0", out.but(grp=0), "bad_group"),
+    ):
+        book.client(name, "passes untouched").send(
+            LINUX, frame, (WIRE, frame), counts=f"egress.{counter}"
+        )

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Words to write scenarios with: a rack, what it is sent, what it must send on."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+from tests.conformance.frames import C1, C2, Frame, Node, server
+from tests.conformance.scenario import Scenario, Step
+
+LINUX = 0
+WIRE = 1
+
+Packetish = Frame | bytes
+Out = tuple[int, Packetish]
+
+
+def raw(frame: Packetish) -> bytes:
+    return frame if isinstance(frame, bytes) else frame.bytes()
+
+
+def groups(servers: int) -> dict[str, list[int]]:
+    """GRP of the ordered pair, docs/wire-format.md: the k-th pair owns 2k+1 and 2k+2."""
+    table: dict[str, list[int]] = {}
+    for k, (a, b) in enumerate(combinations(range(servers), 2)):
+        table[str(2 * k + 1)], table[str(2 * k + 2)] = [a, b], [b, a]
+    return table
+
+
+def address(node: Node, **changes: Any) -> dict[str, Any]:
+    return {"port": node.port, "mac": node.mac, "ip4": node.ip4, "ip6": node.ip6, **changes}
+
+
+def filter_slot(req_id: int, pkt_index: int = 0, client_id: int = 0, log2: int = 17) -> int:
+    """The slot rule of docs/data-plane.md."""
+    return (req_id ^ (pkt_index << 7) ^ (client_id << 11) ^ (client_id >> 6)) & ((1 << log2) - 1)
+
+
+def fingerprint(req_id: int, client_id: int | None = None, pkt_index: int | None = None) -> int:
+    value = req_id | 1 << 56
+    if client_id is not None:
+        value |= client_id << 32 | 1 << 57
+    if pkt_index is not None:
+        value |= pkt_index << 48 | 1 << 58
+    return value
+
+
+def held(
+    idx: int, req_id: int, client_id: int | None = None, pkt_index: int | None = None
+) -> list[Any]:
+    """An entry of FilterT: table, slot, fingerprint."""
+    slot = filter_slot(req_id, pkt_index or 0, client_id or 0)
+    return [idx, slot, f"{fingerprint(req_id, client_id, pkt_index):#x}"]
+
+
+class Writing(Scenario):
+    """A scenario being written: `send` appends a step, `leaves` says what changed."""
+
+    def send(
+        self,
+        port: int,
+        frame: Packetish,
+        *out: Out,
+        counts: str | dict[str, int],
+        at_ms: int = 0,
+        offloaded: bool = False,
+        chosen: bool = False,
+    ) -> Writing:
+        """counts: "cloned" or "egress.request_stamped"; a clone sent is counted beside it."""
+        counters = counts if isinstance(counts, dict) else self._counters(counts)
+        frames = [(where, raw(what)) for where, what in out]
+        self.steps.append(
+            Step(
+                port, raw(frame), frames, counters, at_ms=at_ms, offloaded=offloaded, chosen=chosen
+            )
+        )
+        return self
+
+    @staticmethod
+    def _counters(name: str) -> dict[str, int]:
+        hook, _, counter = name.rpartition(".")
+        counters = {f"{hook or 'ingress'}.{counter}": 1}
+        if counter in ("cloned", "probed"):
+            counters["clone.clone_sent"] = 1
+        return counters
+
+    def passes(self, port: int, frame: Packetish, counts: str) -> Writing:
+        """Untouched, to Linux."""
+        return self.send(port, frame, (LINUX, frame), counts=counts)
+
+    def leaves(self, **tables: Any) -> Writing:
+        self.changes.update(tables)
+        return self
+
+
+class Book:
+    """The scenarios of one file of the corpus."""
+
+    def __init__(self) -> None:
+        self.scenarios: list[Writing] = []
+
+    def _add(self, name: str, why: str, role: str, config: Any, tables: Any) -> Writing:
+        scenario = Writing(name, why, role, config, tables)
+        self.scenarios.append(scenario)
+        return scenario
+
+    def switch(self, name: str, why: str, servers: int = 3, **given: Any) -> Writing:
+        """A switch with servers 0 .. n-1 and both clients in its forwarding cache."""
+        config = {
+            "ports": given.pop("ports", [1000]),
+            "n_groups": servers * (servers - 1),
+            "filter_tables": given.pop("filter_tables", 2),
+            "racksched": given.pop("racksched", False),
+            "generic": given.pop("generic", False),
+            "switch_id": given.pop("switch_id", 0),
+            "server_timeout_ms": given.pop("server_timeout_ms", 0),
+        }
+        nodes = [server(sid) for sid in range(servers)]
+        tables = {
+            "groups": groups(servers),
+            "servers": {str(sid): address(node) for sid, node in enumerate(nodes)},
+            "fdb": {node.mac: node.port for node in [*nodes, C1, C2]},
+            "state": {str(sid): 0 for sid in range(servers)},
+            "sequence": 0,
+            "filter": [],
+            "requests": [],
+            "owed": {},
+            **given,
+        }
+        return self._add(name, why, "switch", config, tables)
+
+    def server(self, name: str, why: str, **given: Any) -> Writing:
+        config = {
+            "ports": given.pop("ports", [1000]),
+            "sid": given.pop("sid", 2),
+            "workers": given.pop("workers", 1),
+            "filter_tables": given.pop("filter_tables", 2),
+            "state_source": given.pop("state_source", "inflight"),
+            "request_timeout_ms": given.pop("request_timeout_ms", 60_000),
+        }
+        tables = {"in_flight": 0, "app_queue_length": 0, **given}
+        return self._add(f"server-{name}", why, "server", config, tables)
+
+    def client(self, name: str, why: str, **given: Any) -> Writing:
+        config = {
+            "ports": given.pop("ports", [1000]),
+            "n_groups": given.pop("n_groups", 6),
+            "filter_tables": given.pop("filter_tables", 2),
+            "duplicate_window_ms": given.pop("duplicate_window_ms", 60_000),
+        }
+        return self._add(f"client-{name}", why, "client", config, {"answered": [], **given})
