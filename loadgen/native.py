@@ -18,7 +18,7 @@ from loadgen.distributions import Distribution, FloatArray
 from loadgen.workload import NO_JITTER, Jitter, Workload
 from netclone_host.errors import UserError
 
-U64Array = npt.NDArray[np.uint64]
+IntArray = npt.NDArray[np.int64]
 
 HIST_SUB_LOG2 = 10
 HIST_MAX_LOG2 = 42
@@ -89,13 +89,13 @@ class NativeHist(ctypes.Structure):
         """Exact mean in ns; NaN when empty."""
         return self.sum / self.count if self.count else float("nan")
 
-    def buckets(self) -> tuple[FloatArray, U64Array]:
+    def buckets(self) -> tuple[FloatArray, IntArray]:
         """(middles in ns, counts) of the buckets that hold something."""
         counts = np.ctypeslib.as_array(self.bucket)
         used = np.flatnonzero(counts)
         lib = _lib()
         middles = np.array([lib.lg_hist_value(ctypes.c_uint(int(i))) for i in used])
-        return middles, counts[used].astype(np.uint64)
+        return middles, counts[used].astype(np.int64)
 
 
 @functools.cache

@@ -75,6 +75,8 @@ class RunRecord:
     late_limit_us: float = math.nan
     """A send later than this after its scheduled time is late; real microseconds."""
     max_late_us: float = math.nan
+    unsent: int = 0
+    """Requests that were due and never left; not part of `sent`."""
     send_errors: int = 0
     link_drops: int = 0
     """Packets that the I/O back end lost (AF_XDP ring starved, link down)."""

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from loadgen.distributions import Distribution, FloatArray, parse_distribution
 from netclone_host.errors import UserError
 
-__all__ = ["NO_JITTER", "Jitter", "Workload", "parse_distribution", "parse_jitter"]
-
 
 @dataclass(frozen=True)
 class Jitter:

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Sizes of the structs that loadgen/abi.py mirrors; it refuses a library that differs. */
+#include "client.h"
+#include "server.h"
+
+size_t lg_abi_size(unsigned int which)
+{
+	switch (which) {
+	case 0:
+		return sizeof(struct lg_peer);
+	case 1:
+		return sizeof(struct lg_mix);
+	case 2:
+		return sizeof(struct lg_client_config);
+	case 3:
+		return sizeof(struct lg_client_result);
+	case 4:
+		return sizeof(struct lg_server_node);
+	case 5:
+		return sizeof(struct lg_server_config);
+	case 6:
+		return sizeof(struct lg_trace_entry);
+	default:
+		return 0;
+	}
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#define _GNU_SOURCE
+#include "server.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "job.h"
+
+/* Longest sleep: *stop is looked at this often. */
+#define NAP_NS 20000000ULL
+
+struct node {
+	struct lg_server_node *pub;
+	struct job_queue waiting;
+	struct job_heap in_service;
+	uint32_t tx_n; /* responses prepared in io->tx */
+	struct lg_rng rng;
+};
+
+struct server {
+	struct lg_server_config *cfg;
+	struct node *node;
+	struct job **spare; /* unused jobs */
+	size_t n_spare, spare_size;
+	int epoll_fd;
+};
+
+static struct job *job_new(struct server *s)
+{
+	return s->n_spare ? s->spare[--s->n_spare] : malloc(sizeof(struct job));
+}
+
+static void job_free(struct server *s, struct job *j)
+{
+	if (s->n_spare < s->spare_size)
+		s->spare[s->n_spare++] = j;
+	else
+		free(j);
+}
+
+static void publish(struct node *n)
+{
+	if (n->pub->app_state)
+		*n->pub->app_state = (uint32_t)n->waiting.count;
+}
+
+static void flush(struct node *n)
+{
+	struct lg_io *io = n->pub->io;
+	uint32_t from = 0;
+	int tries = 0;
+
+	while (from < n->tx_n) {
+		int sent = io->ops->commit(io, from, n->tx_n);
+
+		if (sent > 0) {
+			from += (uint32_t)sent;
+		} else if (sent < 0 || ++tries > 1000) {
+			n->pub->send_errors++;
+			from++;
+		}
+	}
+	n->tx_n = 0;
+}
+
+/* Puts the response into the node's next send. */
+static void respond(struct node *n, const struct job *j)
+{
+	struct lg_io *io = n->pub->io;
+	struct nc_header *h;
+	struct lg_tx *tx;
+
+	if (n->tx_n == 0)
+		io->ops->reserve(io, LG_IO_BATCH);
+	tx = &io->tx[n->tx_n];
+	memcpy(tx->data, j->data, j->len);
+	tx->len = j->len;
+	tx->peer = j->peer;
+	h = (struct nc_header *)tx->data;
+	h->type = NC_TYPE_RESP;
+	if (n->pub->flags & LG_SERVER_STAMP) {
+		h->sid = nc_htonl(n->pub->sid);
+		h->state = nc_htonl((uint32_t)n->waiting.count);
+	}
+	if (++n->tx_n == LG_IO_BATCH)
+		flush(n);
+}
+
+static double service_ns(struct node *n, const struct job *j)
+{
+	const struct lg_body *b = (const struct lg_body *)(j->data + LG_BODY_OFFSET);
+	double x = lg_dist_sample(&n->pub->service, &n->rng);
+
+	if (j->len < LG_PAYLOAD_LEN || le32toh(b->magic) != LG_BODY_MAGIC || !b->service_ns)
+		return x;
+	/* Drawn by the client; what is unforeseen, the jitter, still is the server's. */
+	x = (double)le64toh(b->service_ns);
+	if (n->pub->service.jitter_bound && lg_rng_next(&n->rng) < n->pub->service.jitter_bound)
+		x *= n->pub->service.jitter_factor;
+	return x;
+}
+
+static void start(struct server *s, struct node *n, struct job *j, uint64_t at_ns)
+{
+	uint64_t ns = (uint64_t)service_ns(n, j);
+
+	j->end_ns = at_ns + ns;
+	n->pub->busy_ns += ns;
+	if (s->cfg->service)
+		lg_hist_add(s->cfg->service, ns);
+	job_heap_push(&n->in_service, j);
+}
+
+/* Ends the services of a node that are over. A worker takes its next request at the time its
+ * last one was over, not when this thread came to look. */
+static void finish(struct server *s, struct node *n, uint64_t now_ns)
+{
+	struct job_heap *heap = &n->in_service;
+
+	while (heap->count && heap->at[0]->end_ns <= now_ns) {
+		struct job *j = job_heap_pop(heap), *next;
+
+		n->pub->answered++;
+		if (n->waiting.count) {
+			next = job_queue_pop(&n->waiting);
+			start(s, n, next,
+			      j->end_ns > next->arrived_ns ? j->end_ns : next->arrived_ns);
+			publish(n);
+		}
+		if (s->cfg->overrun)
+			lg_hist_add(s->cfg->overrun, now_ns - j->end_ns);
+		respond(n, j);
+		job_free(s, j);
+	}
+}
+
+static bool is_ping(const struct lg_rx *rx)
+{
+	const struct lg_body *b = (const struct lg_body *)(rx->data + LG_BODY_OFFSET);
+
+	return rx->len >= LG_PAYLOAD_LEN && le32toh(b->magic) == LG_BODY_MAGIC &&
+	       b->op == LG_OP_PING;
+}
+
+static void admit(struct server *s, struct node *n, const struct lg_rx *rx)
+{
+	const struct nc_header *h = (const struct nc_header *)rx->data;
+	struct lg_server_node *pub = n->pub;
+	struct job *j;
+
+	if (rx->len < NC_HEADER_LEN || h->type != NC_TYPE_REQ) {
+		pub->invalid++;
+		return;
+	}
+	pub->received++;
+	if (h->clo == NC_CLO_CLONE && n->waiting.count && pub->flags & LG_SERVER_STAMP) {
+		pub->clones_dropped++;
+		return;
+	}
+	j = n->waiting.count < pub->queue_limit ? job_new(s) : NULL;
+	if (!j) {
+		pub->rejected++;
+		return;
+	}
+	job_set(j, (uint32_t)(n - s->node), rx);
+	if (is_ping(rx)) {
+		pub->pings++;
+		respond(n, j);
+		job_free(s, j);
+	} else if (n->in_service.count < pub->workers) {
+		start(s, n, j, rx->ns);
+	} else if (job_queue_push(&n->waiting, j)) {
+		pub->rejected++;
+		job_free(s, j);
+	} else if (n->waiting.count > pub->max_queue) {
+		pub->max_queue = n->waiting.count;
+	}
+}
+
+static uint32_t receive(struct server *s, struct node *n)
+{
+	struct lg_io *io = n->pub->io;
+	uint32_t got = io->ops->poll(io);
+
+	for (uint32_t i = 0; i < got; i++) {
+		/* What ended before this one came is ended first: a worker is free again. */
+		finish(s, n, io->rx[i].ns);
+		admit(s, n, &io->rx[i]);
+	}
+	if (got)
+		publish(n);
+	return got;
+}
+
+/* Time of the next end of a service, at most NAP_NS from now. */
+static uint64_t next_end_ns(const struct server *s, uint64_t now_ns)
+{
+	uint64_t at_ns = now_ns + NAP_NS;
+
+	for (uint32_t i = 0; i < s->cfg->n_nodes; i++) {
+		const struct job_heap *heap = &s->node[i].in_service;
+
+		if (heap->count && heap->at[0]->end_ns < at_ns)
+			at_ns = heap->at[0]->end_ns;
+	}
+	return at_ns > now_ns ? at_ns : now_ns;
+}
+
+static void nap(struct server *s)
+{
+	struct epoll_event events[8];
+	uint64_t now_ns = lg_now_ns();
+	struct timespec t = lg_timespec(next_end_ns(s, now_ns) - now_ns);
+
+	epoll_pwait2(s->epoll_fd, events, 8, &t, NULL);
+}
+
+static void loop(struct server *s)
+{
+	while (!*s->cfg->stop) {
+		uint32_t got = 0;
+
+		for (uint32_t i = 0; i < s->cfg->n_nodes; i++) {
+			struct node *n = &s->node[i];
+
+			got += receive(s, n);
+			finish(s, n, lg_now_ns());
+			if (n->tx_n)
+				flush(n);
+		}
+		if (!got && !s->cfg->busy)
+			nap(s);
+	}
+}
+
+static int watch(struct server *s, uint32_t i)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u32 = i};
+
+	if (s->cfg->nodes[i].io->fd < 0)
+		return 0; /* polled only: the caller asks for busy */
+	return epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, s->cfg->nodes[i].io->fd, &event) ? -errno : 0;
+}
+
+static int set_up(struct server *s)
+{
+	size_t workers = 0;
+	int error = 0;
+
+	for (uint32_t i = 0; i < s->cfg->n_nodes; i++)
+		workers += s->cfg->nodes[i].workers;
+	s->spare_size = workers + 4096;
+	s->node = calloc(s->cfg->n_nodes, sizeof(*s->node));
+	s->spare = calloc(s->spare_size, sizeof(*s->spare));
+	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (!s->node || !s->spare || s->epoll_fd < 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < s->cfg->n_nodes && !error; i++) {
+		struct node *n = &s->node[i];
+
+		n->pub = &s->cfg->nodes[i];
+		lg_rng_seed(&n->rng, s->cfg->seed, 0x10000 + n->pub->sid);
+		lg_dist_start(&n->pub->service, &n->rng);
+		error = job_heap_init(&n->in_service, n->pub->workers + 1);
+		if (!error)
+			error = watch(s, i);
+	}
+	return error;
+}
+
+static void drop_jobs(struct node *n)
+{
+	while (n->in_service.count) {
+		free(job_heap_pop(&n->in_service));
+		n->pub->abandoned++;
+	}
+	while (n->waiting.count) {
+		free(job_queue_pop(&n->waiting));
+		n->pub->abandoned++;
+	}
+	free(n->in_service.at);
+	free(n->waiting.ring);
+}
+
+static void tear_down(struct server *s)
+{
+	for (uint32_t i = 0; s->node && i < s->cfg->n_nodes; i++)
+		drop_jobs(&s->node[i]);
+	while (s->n_spare)
+		free(s->spare[--s->n_spare]);
+	free(s->node);
+	free(s->spare);
+	if (s->epoll_fd >= 0)
+		close(s->epoll_fd);
+}
+
+int lg_server_run(struct lg_server_config *config)
+{
+	struct server s = {.cfg = config, .epoll_fd = -1};
+	int error = set_up(&s);
+
+	prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
+	if (!error)
+		loop(&s);
+	tear_down(&s);
+	return error;
+}

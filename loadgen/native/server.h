@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Servers with virtual workers: any number of servers in one thread, each a FCFS queue and W
+ * workers whose service times pass by themselves, without using a processor. A request
+ * that arrives while a worker is free starts at once; else it waits; its response is sent
+ * when its service time is over. So a rack of 6 x 15 workers fits on two cores when time is
+ * stretched. Workers that really work are in worker.h.
+ *
+ * loadgen/runner.py fills the structs and calls lg_server_run() in a thread. */
+#ifndef LG_SERVER_H
+#define LG_SERVER_H
+
+#include "dist.h"
+#include "hist.h"
+#include "io.h"
+
+enum lg_server_flags {
+	/* Do what the server's program does: drop clones while the queue is not empty, write
+	 * SID and STATE (af_xdp, whose packets pass no tc program, or no program attached). */
+	LG_SERVER_STAMP = 1 << 0,
+};
+
+struct lg_server_node {
+	struct lg_io *io;
+	uint32_t workers;
+	uint32_t sid;
+	uint32_t flags;		      /* enum lg_server_flags */
+	uint32_t queue_limit;	      /* requests that may wait; beyond it they are dropped */
+	volatile uint32_t *app_state; /* gets the queue's length; NULL: nobody wants it */
+	struct lg_dist service;
+	/* results */
+	uint64_t received, answered, clones_dropped, rejected, invalid, pings;
+	uint64_t send_errors;
+	uint64_t max_queue;
+	uint64_t busy_ns;   /* service time of all answered requests */
+	uint64_t abandoned; /* still queued or in service at the end */
+};
+
+struct lg_server_config {
+	struct lg_server_node *nodes;
+	uint32_t n_nodes;
+	uint32_t busy; /* 1: never sleep */
+	uint64_t seed;
+	const volatile uint32_t *stop;
+	struct lg_hist *service; /* drawn service times, of all nodes; NULL: not wanted */
+	struct lg_hist *overrun; /* response sent - service over; NULL: not wanted */
+};
+
+/* Runs until *stop. 0, or -errno when it could not begin. */
+int lg_server_run(struct lg_server_config *config);
+
+#endif

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Servers with virtual workers: all servers of a rack in one thread of C.
+
+Use::
+
+    servers = VirtualServers([VirtualServer(Endpoint("10.0.1.101", netns=...), sid=0)],
+                             workload, time_scale=200)
+    with servers:                      # sockets are open and answering inside
+        ...
+    servers.stats                      # one ServerStats a server, after the end
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import TracebackType
+
+from loadgen.abi import ServerConfig, ServerFlag, ServerNode, traffic_library
+from loadgen.endpoints import Endpoint, UdpIo
+from loadgen.native import NativeHist, native_workload
+from loadgen.priority import prefer_this_thread
+from loadgen.workload import Workload
+from netclone_host.errors import UserError
+
+DEFAULT_WORKERS = 15
+QUEUE_LIMIT = 1 << 20
+
+
+@dataclass(frozen=True)
+class VirtualServer:
+    """One server: its address, id and number of workers."""
+
+    endpoint: Endpoint
+    sid: int
+    workers: int = DEFAULT_WORKERS
+    stamp: bool = False
+    """True: no server program is attached, the server does its part itself: it drops
+    clones while its queue is not empty, and writes SID and STATE."""
+    app_state_fd: int | None = None
+    """Descriptor of the mmap-able array `nc_app_state` (attach --state app): gets the queue's
+    length. Stays the caller's."""
+
+
+@dataclass(frozen=True)
+class ServerStats:
+    """What a server saw, pings included in `received`."""
+
+    sid: int
+    received: int
+    answered: int
+    clones_dropped: int
+    rejected: int
+    """Requests that found the queue full."""
+    invalid: int
+    pings: int
+    send_errors: int
+    max_queue: int
+    busy_s: float
+    """Service time of all started requests."""
+    abandoned: int
+    """Requests that still waited or were in service at the end."""
+
+
+class VirtualServers:
+    """Any number of servers in one thread (see the module's docstring)."""
+
+    def __init__(
+        self,
+        servers: Sequence[VirtualServer],
+        workload: Workload,
+        *,
+        time_scale: float = 1.0,
+        seed: int = 1,
+        busy: bool = False,
+        kernel_timestamps: bool = True,
+    ) -> None:
+        """`workload` stretched by `time_scale`; `busy`: never sleep (needs a core)."""
+        self._servers = list(servers)
+        self._workload = workload
+        self._scale = time_scale
+        self._seed = seed
+        self._busy = busy
+        self._kernel_timestamps = kernel_timestamps
+        self._thread: threading.Thread | None = None
+        self._stop = ctypes.c_uint32(0)
+        self._ios: list[UdpIo] = []
+        self._maps: list[mmap.mmap] = []
+        self._error = 0
+        self.stats: list[ServerStats] = []
+        self.service = NativeHist()
+        """Service times drawn, ns of stretched time."""
+        self.overrun = NativeHist()
+        """How long after the end of its service a response was sent, real ns."""
+
+    def start(self) -> None:
+        """Opens the sockets and begins to answer. Raises `UserError`; then nothing is open."""
+        nodes = (ServerNode * len(self._servers))()
+        try:
+            for node, server in zip(nodes, self._servers, strict=True):
+                self._fill(node, server)
+        except BaseException:
+            self._release()
+            raise
+        self._nodes = nodes
+        self._stop.value = 0
+        self._config = ServerConfig(
+            nodes=nodes,
+            n_nodes=len(nodes),
+            busy=self._busy,
+            seed=self._seed,
+            stop=ctypes.pointer(self._stop),
+            service=ctypes.pointer(self.service),
+            overrun=ctypes.pointer(self.overrun),
+        )
+        self._thread = threading.Thread(target=self._run, name="servers", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> list[ServerStats]:
+        """Stops answering, closes the sockets, and returns one entry a server."""
+        if self._thread is not None:
+            self._stop.value = 1
+            self._thread.join()
+            self._thread = None
+            self.stats = [_stats(node) for node in self._nodes]
+        self._release()
+        if self._error:
+            raise UserError(f"the servers could not start (error {self._error})", "free memory")
+        return self.stats
+
+    def _run(self) -> None:
+        prefer_this_thread(sleeps=not self._busy)
+        self._error = traffic_library().lg_server_run(ctypes.byref(self._config))
+
+    def _fill(self, node: ServerNode, server: VirtualServer) -> None:
+        io = UdpIo(server.endpoint, kernel_timestamps=self._kernel_timestamps)
+        self._ios.append(io)
+        node.io = io.handle
+        node.workers = server.workers
+        node.sid = server.sid
+        node.flags = ServerFlag.STAMP if server.stamp else 0
+        node.queue_limit = QUEUE_LIMIT
+        node.service = native_workload(self._workload, self._scale)
+        if server.app_state_fd is not None:
+            area = mmap.mmap(server.app_state_fd, mmap.PAGESIZE)
+            self._maps.append(area)
+            state = ctypes.c_uint32.from_buffer(area)
+            node.app_state = ctypes.pointer(state)
+
+    def _release(self) -> None:
+        for io in self._ios:
+            io.close()
+        self._ios.clear()
+        # The maps are unmapped with the last pointer into them.
+        self._maps.clear()
+
+    def __enter__(self) -> VirtualServers:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+
+def _stats(node: ServerNode) -> ServerStats:
+    return ServerStats(
+        sid=node.sid,
+        received=node.received,
+        answered=node.answered,
+        clones_dropped=node.clones_dropped,
+        rejected=node.rejected,
+        invalid=node.invalid,
+        pings=node.pings,
+        send_errors=node.send_errors,
+        max_queue=node.max_queue,
+        busy_s=node.busy_ns * 1e-9,
+        abandoned=node.abandoned,
+    )
