@@ -48,6 +48,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
         [ctypes.c_int, ctypes.c_char_p, *[ctypes.c_uint32] * 3, _PTR],
     ),
     "bpf_map_update_elem": (ctypes.c_int, [ctypes.c_int, _PTR, _PTR, ctypes.c_uint64]),
+    "bpf_map_update_batch": (ctypes.c_int, [ctypes.c_int, *[_PTR] * 4]),
     "bpf_map_lookup_elem": (ctypes.c_int, [ctypes.c_int, _PTR, _PTR]),
     "bpf_map_delete_elem": (ctypes.c_int, [ctypes.c_int, _PTR]),
     "bpf_map_get_next_key": (ctypes.c_int, [ctypes.c_int, _PTR, _PTR]),
@@ -63,6 +64,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "bpf_xdp_attach": (ctypes.c_int, [ctypes.c_int, ctypes.c_int, ctypes.c_uint32, _PTR]),
     "bpf_xdp_detach": (ctypes.c_int, [ctypes.c_int, ctypes.c_uint32, _PTR]),
     "bpf_xdp_query": (ctypes.c_int, [ctypes.c_int, ctypes.c_int, _PTR]),
+    "bpf_tc_query": (ctypes.c_int, [_PTR, _PTR]),
     "bpf_prog_test_run_opts": (ctypes.c_int, [ctypes.c_int, _PTR]),
     "libbpf_num_possible_cpus": (ctypes.c_int, []),
 }

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Undo an attach, whole or half, from its journal alone.
+
+Each action is one that may find its work done already, so that a detach that died is
+simply done again. Nothing is removed that the journal does not name.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from netclone_host.bpf import faults, interfaces, journal, netns, pins, privilege, tc
+from netclone_host.bpf.journal import Attachment, Port
+from netclone_host.errors import UserError
+
+
+def detach(ifname: str) -> Attachment:
+    """Take NetClone off the interface; a switch is taken off all of its ports, because it
+    cannot filter responses with one of them missing. Returns what was there.
+
+    UserError if NetClone is not attached to it.
+    """
+    privilege.require()
+    with journal.locked():
+        namespace = netns.current()
+        attachment = find(ifname, namespace)
+        if attachment is None:
+            _no_journal(ifname, namespace)
+            raise UserError(
+                f"NetClone is not attached to {ifname}", hint="'netclone-host status' lists where"
+            )
+        undo(attachment, namespace)
+        return attachment
+
+
+def find(ifname: str, namespace: netns.NetnsId) -> Attachment | None:
+    for attachment in journal.attachments(namespace.inode):
+        if ifname in attachment.ifnames:
+            return attachment
+    return None
+
+
+def _no_journal(ifname: str, namespace: netns.NetnsId) -> None:
+    """UserError for an interface that does not exist and that no journal knows."""
+    interfaces.find([ifname])
+
+
+def undo(attachment: Attachment, namespace: netns.NetnsId) -> None:
+    """Remove what the attachment made; call with the journal locked.
+
+    What a namespace that is gone left behind is pins and the journal only, even if its
+    inode, and interfaces of the same names, are there again.
+    """
+    live = attachment.is_of(namespace)
+    # The last port attached goes first: clients' before servers'.
+    for port in reversed(attachment.ports):
+        attachment.link_pin(port).unlink(missing_ok=True)
+        faults.reached(f"detach-link-{port.name}")
+    if live:
+        present = set(interfaces.indices().values())
+        for port in attachment.ports:
+            if port.ifindex in present:
+                _undo_tc(port)
+    pins.remove(Path(attachment.pin_dir))
+    faults.reached("detach-pins")
+    attachment.forget()
+
+
+def _undo_tc(port: Port) -> None:
+    if port.tc_program:
+        tc.remove_filter(port.ifindex, port.tc_priority, port.tc_program)
+        faults.reached("detach-filter")
+    if port.made_clsact:
+        tc.remove_clsact_if_unused(port.ifindex)
+        faults.reached("detach-clsact")
+
+
+def is_stale(attachment: Attachment, namespace: netns.NetnsId) -> bool:
+    """Left behind by an attach that died, a namespace that is gone, or interfaces that are."""
+    if not attachment.complete or not attachment.is_of(namespace):
+        return True
+    present = interfaces.indices()
+    return any(present.get(port.name) != port.ifindex for port in attachment.ports)
+
+
+def forget_namespace(netns_inode: int) -> None:
+    """Remove the pins and journals of a namespace that is being, or was, deleted; its links
+    and filters go with its interfaces."""
+    with journal.locked():
+        for attachment in journal.attachments(netns_inode):
+            for port in attachment.ports:
+                attachment.link_pin(port).unlink(missing_ok=True)
+            pins.remove(Path(attachment.pin_dir))
+            attachment.forget()

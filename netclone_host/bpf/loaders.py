@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Choice of a loader by name."""
+
+from __future__ import annotations
+
+import importlib.util
+
+from netclone_host.bpf.libbpf_loader import LibbpfLoader
+from netclone_host.bpf.loader import Loader
+from netclone_host.errors import MissingFeatureError, UserError
+
+NAMES = ("auto", "libbpf", "bcc")
+
+
+def loader_of(name: str) -> Loader:
+    """`auto` is libbpf, or BCC where libbpf is not installed. UserError for other names,
+    MissingFeatureError where the library is not there."""
+    if name not in NAMES:
+        raise UserError(f"there is no loader {name}", hint=f"loaders are {', '.join(NAMES)}")
+    if name == "libbpf" or (name == "auto" and _has_libbpf()):
+        return LibbpfLoader()
+    if importlib.util.find_spec("bcc") is None:
+        raise MissingFeatureError(
+            "the BCC loader needs Debian's python3-bpfcc",
+            hint="apt install python3-bpfcc (PyPI's bcc is something else)",
+        )
+    from netclone_host.bpf.bcc_loader import BccLoader
+
+    return BccLoader()
+
+
+def _has_libbpf() -> bool:
+    from netclone_host.bpf import libbpf
+
+    try:
+        libbpf.library()
+    except MissingFeatureError:
+        return False
+    return True

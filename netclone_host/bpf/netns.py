@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Network namespaces: which one this thread is in, and how to be in another for a while."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_CLONE_NEWNET = 0x40000000
+_SO_NETNS_COOKIE = 71  # kernel 5.14
+_libc = ctypes.CDLL(None, use_errno=True)
+
+NAMED = Path("/run/netns")
+
+
+@dataclass(frozen=True)
+class NetnsId:
+    """The inode names a namespace, but is used again after it is gone; the cookie is not,
+    until the machine boots again."""
+
+    inode: int
+    cookie: int
+    boot_id: str
+
+
+def current() -> NetnsId:
+    """The namespace of the calling thread."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        cookie = probe.getsockopt(socket.SOL_SOCKET, _SO_NETNS_COOKIE, 8)
+    inode = Path("/proc/thread-self/ns/net").stat().st_ino
+    boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return NetnsId(inode, int.from_bytes(cookie, "little"), boot_id)
+
+
+def _setns(fd: int) -> None:
+    if _libc.setns(fd, _CLONE_NEWNET) < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"setns: {os.strerror(code)}")
+
+
+@contextlib.contextmanager
+def entered(namespace: str | Path) -> Iterator[None]:
+    """The calling thread is in the namespace meanwhile; a bare name is one of /run/netns.
+
+    Only the network namespace changes: /sys/fs/bpf stays what it is, which `ip netns
+    exec` does not grant.
+    """
+    here = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        there = os.open(NAMED / namespace, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            _setns(there)
+        finally:
+            os.close(there)
+        try:
+            yield
+        finally:
+            _setns(here)
+    finally:
+        os.close(here)

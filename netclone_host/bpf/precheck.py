@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What stands in the way of an attach, looked at before anything is loaded."""
+
+from __future__ import annotations
+
+from netclone_host.bpf import interfaces, journal, kernel, netns, tc, xdp
+from netclone_host.bpf.detach import is_stale, undo
+from netclone_host.bpf.interfaces import Interface
+from netclone_host.bpf.journal import Attachment
+from netclone_host.bpf.loader import Role
+from netclone_host.bpf.request import Job, Mode
+from netclone_host.control.plan import ServerSettings
+from netclone_host.errors import ForeignProgramError, UserError
+
+
+def check(job: Job, ports: list[Interface], namespace: netns.NetnsId) -> list[str]:
+    """Refuse what cannot work; returns warnings. Call with the journal locked."""
+    names = {port.name for port in ports}
+    current = journal.attachments(namespace.inode)
+    live = [entry for entry in current if not is_stale(entry, namespace)]
+    in_the_way = [entry for entry in live if names & set(entry.ifnames)]
+    if in_the_way and not job.request.force:
+        taken = ", ".join(sorted(names & set(in_the_way[0].ifnames)))
+        raise UserError(
+            f"NetClone is attached to {taken} already, as a {in_the_way[0].role}",
+            hint=f"'netclone-host detach {taken.split(',')[0]}' first, or --force to replace it",
+        )
+    _check_server_id(job, [entry for entry in live if entry not in in_the_way])
+    if not job.request.force:
+        for port in ports:
+            _check_foreign(port)
+    if job.request.role is not Role.SWITCH:
+        for port in ports:
+            tc.has_clsact(port.ifindex)  # refuses where clsact has no room
+        return []
+    if job.request.mode is not Mode.GENERIC and job.request.check_peers:
+        return [warning for port in ports for warning in _check_peer(port)]
+    return []
+
+
+def _check_server_id(job: Job, others: list[Attachment]) -> None:
+    if not isinstance(job.settings, ServerSettings):
+        return
+    for other in others:
+        if other.role == Role.SERVER and other.settings["server_id"] == job.settings.sid:
+            raise UserError(
+                f"server id {job.settings.sid} is used already, on {other.ifnames[0]}",
+                hint="each server needs an id of its own",
+            )
+
+
+def _check_foreign(port: Interface) -> None:
+    ours = _own_program(port)
+    for mode, program_id in xdp.query(port.ifindex).programs():
+        if program_id == ours:
+            continue
+        program = kernel.program_by_id(program_id)
+        name = f' "{program.name}"' if program and program.name else ""
+        raise ForeignProgramError(
+            f"{port.name} has an XDP program already: id {program_id}{name}, {mode} mode",
+            hint="--force replaces it",
+        )
+
+
+def _own_program(port: Interface) -> int:
+    """Program of a half attach that died after its link was pinned, which is ours and is
+    cleared away before the new one comes."""
+    for entry in journal.attachments(netns.current().inode):
+        if port.name in entry.ifnames:
+            pin = entry.link_pin(entry.port(port.name))
+            if pin.exists():
+                return kernel.pinned_link(pin).program_id
+    return 0
+
+
+def _check_peer(port: Interface) -> list[str]:
+    """A veth hands a redirected frame only to an end whose own side runs NAPI."""
+    if port.kind != "veth" or interfaces.peer_has_xdp(port):
+        return []
+    gro = interfaces.peer_has_gro(port)
+    if gro:
+        return []
+    if gro is None:
+        return [f"the other end of {port.name} cannot be looked at: does it run NAPI?"]
+    peer = interfaces.peer(port)
+    name = peer.name if peer else "PEER"
+    raise UserError(
+        f"{name}, the other end of {port.name}, cannot receive redirected frames: it runs "
+        "neither an XDP program nor GRO",
+        hint=f"ethtool -K {name} gro on (in its namespace), or --mode generic",
+    )
+
+
+def clear_own(ports: list[Interface], namespace: netns.NetnsId) -> None:
+    """Take away what is ours on these interfaces: remains of a crash, or what --force is
+    to replace."""
+    names = {port.name for port in ports}
+    for entry in journal.attachments(namespace.inode):
+        if names & set(entry.ifnames):
+            undo(entry, namespace)

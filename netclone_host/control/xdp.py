@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Desired tables -> the maps of the loaded XDP programs."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import secrets
+from collections.abc import Iterable, Mapping
+
+from netclone_host.bpf import abi, kernel
+from netclone_host.bpf.kernel import Map, MapType
+from netclone_host.bpf.loader import LoadedObject
+from netclone_host.control import plan
+from netclone_host.control.plan import ClientSettings, ServerSettings, SwitchTables
+from netclone_host.topology import PortName
+
+IfindexOf = Mapping[PortName, int]
+"""Port of the topology -> index of the interface in this network namespace."""
+
+
+def switch_sizes(tables: SwitchTables) -> dict[str, int]:
+    """max_entries of the maps that depend on the topology. GRP 0 takes an entry too."""
+    room = max(tables.n_groups, tables.capacity * (tables.capacity - 1)) + 1
+    return {
+        "nc_groups": room,
+        "nc_clone_ports": room,
+        "nc_filter": tables.filter_tables * tables.filter_slots,
+    }
+
+
+def write_switch(
+    loaded: LoadedObject,
+    tables: SwitchTables,
+    ifindex_of: IfindexOf,
+    attached: Iterable[int],
+    flags: abi.SwitchFlag,
+) -> None:
+    """Fill every table of a switch. The filter tables and the states are fresh, and the
+    sequence starts at random: a restarted switch repeats no recent id."""
+    maps = loaded.maps
+    maps["nc_sequence"].update(0, secrets.randbits(32))
+    for sid, server in tables.servers.items():
+        maps["nc_servers"].update(sid, _server(server, ifindex_of[server.port]))
+    maps["nc_groups"].update_many(
+        {grp: abi.Group(first, second) for grp, (first, second) in tables.groups.items()}
+    )
+    for mac, port in tables.forwarding().items():
+        if (ifindex := ifindex_of[port]) <= plan.MAX_LEARNED_PORT:
+            maps["nc_fdb"].update(plan.fdb_slot(mac), plan.fdb_entry(mac, ifindex))
+    known_ports = {ifindex_of[server.port] for server in tables.servers.values()}
+    for ifindex in known_ports | set(attached):
+        maps["nc_ports"].update(ifindex, _devmap_value(maps["nc_ports"], ifindex))
+    write_clone_ports(
+        maps["nc_clone_ports"], tables, ifindex_of, loaded.programs["nc_switch_clone"]
+    )
+    write_switch_config(maps["nc_switch_cfg"], tables, flags)
+
+
+def write_switch_config(config: Map, tables: SwitchTables, flags: abi.SwitchFlag) -> None:
+    if tables.racksched:
+        flags |= abi.SwitchFlag.RACKSCHED
+    config.update(
+        0,
+        abi.SwitchConfig(
+            ports=abi.Ports.of(tables.ports),
+            flags=flags,
+            n_groups=tables.n_groups,
+            n_filter_tables=tables.filter_tables,
+            filter_mask=tables.filter_slots - 1,
+            switch_id=tables.switch_id,
+            server_timeout_ns=tables.server_timeout_ns,
+        ),
+    )
+
+
+def write_clone_ports(
+    outer: Map, tables: SwitchTables, ifindex_of: IfindexOf, clone_program: int
+) -> None:
+    """One devmap for each pair of ports, shared by the groups that leave by that pair."""
+    pairs: dict[tuple[int, int], Map] = {}
+    devmaps: dict[int, int] = {}
+    try:
+        for grp, (first, second) in tables.clone_ports().items():
+            pair = (ifindex_of[first], ifindex_of[second])
+            if pair not in pairs:
+                pairs[pair] = _pair_devmap(pair, clone_program)
+            devmaps[grp] = pairs[pair].fd
+        outer.update_many(devmaps)
+    finally:
+        # The outer map holds a reference of its own.
+        for entry in pairs.values():
+            os.close(entry.fd)
+
+
+def _pair_devmap(pair: tuple[int, int], clone_program: int) -> Map:
+    size = ctypes.sizeof(abi.DevmapValue)
+    devmap = kernel.create_map(MapType.DEVMAP, "nc_pair_ports", 4, size, 2)
+    devmap.update(0, abi.DevmapValue(pair[0], 0))
+    devmap.update(1, abi.DevmapValue(pair[1], clone_program))
+    return devmap
+
+
+def _devmap_value(devmap: Map, ifindex: int) -> bytes:
+    """A port without a program; the value's second half is absent where the map has none."""
+    return bytes(abi.DevmapValue(ifindex, 0))[: devmap.value_size]
+
+
+def _server(server: plan.ServerEntry, ifindex: int) -> abi.Server:
+    return abi.Server(
+        flags=abi.ServerFlag.VALID,
+        ifindex=ifindex,
+        ip4=_octets(server.ip4.packed if server.ip4 else bytes(4)),
+        mac=_octets(server.mac),
+        ip6=_octets(server.ip6.packed if server.ip6 else bytes(16)),
+    )
+
+
+def _octets(value: bytes) -> ctypes.Array[ctypes.c_uint8]:
+    return (ctypes.c_uint8 * len(value))(*value)
+
+
+def write_server(loaded: LoadedObject, settings: ServerSettings) -> None:
+    shift, slices = plan.timeout_slices(settings.request_timeout_ns)
+    loaded.maps["nc_server_cfg"].update(
+        0,
+        abi.ServerConfig(
+            ports=abi.Ports.of(settings.ports),
+            sid=settings.sid,
+            workers=settings.workers,
+            state_source=settings.state,
+            slice_shift=shift,
+            slices=slices,
+            n_filter_tables=settings.filter_tables,
+        ),
+    )
+
+
+def write_client(loaded: LoadedObject, settings: ClientSettings) -> None:
+    loaded.maps["nc_client_cfg"].update(
+        0,
+        abi.ClientConfig(
+            ports=abi.Ports.of(settings.ports),
+            n_groups=settings.n_groups,
+            n_filter_tables=settings.filter_tables,
+            duplicate_window_ns=settings.duplicate_window_ns,
+        ),
+    )
