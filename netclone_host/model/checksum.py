@@ -60,11 +60,16 @@ def has_none(p: Packet) -> bool:
     return p.protocol == UDP and not p.ipv6 and l4_checksum(p) == 0
 
 
-def seal(before: Packet, after: Packet, partial: bool, partial_stays: bool = False) -> None:
+def lacks_checksum(p: Packet) -> bool:
+    """UDP over IPv6 may not."""
+    return p.protocol == UDP and p.ipv6 and l4_checksum(p) == 0
+
+
+def seal(before: Packet, after: Packet, partial: bool, mark_survives: bool) -> None:
     """Write the checksums of `after`, which is `before` rewritten.
 
-    partial: `before` carries only a partial sum. partial_stays: so will `after`,
-    because the mark that has it completed survives (generic mode, a host's egress).
+    partial: `before` carries only a partial sum. mark_survives: so may `after`, because
+    the mark that has a device complete it is not lost (generic mode, a host's egress).
     """
     if not before.ipv6:
         at = before.ip + 10
@@ -79,13 +84,29 @@ def seal(before: Packet, after: Packet, partial: bool, partial_stays: bool = Fal
 
     if has_none(before):
         return
-    missing = before.protocol == UDP and l4_checksum(before) == 0
-    if partial and partial_stays:
+    if partial and mark_survives:
         new = fold(sum(words(_pseudo_header(after))))
-    elif partial or missing:
-        new = fold(sum(words(_covered(after)))) ^ 0xFFFF
+    elif partial or lacks_checksum(before):
+        complete(after)
+        return
     else:
         new = updated(l4_checksum(before), _covered(before), _covered(after))
-    if new == 0 and before.protocol == UDP and not (partial and partial_stays):
-        new = 0xFFFF
-    after.frame[_field(after) : _field(after) + 2] = new.to_bytes(2, "big")
+    _write(after, new)
+
+
+def complete(p: Packet) -> None:
+    """Compute the L4 checksum in full."""
+    _write(p, fold(sum(words(_covered(p)))) ^ 0xFFFF)
+
+
+def _write(p: Packet, checksum: int) -> None:
+    if checksum == 0 and p.protocol == UDP:
+        checksum = 0xFFFF
+    p.frame[_field(p) : _field(p) + 2] = checksum.to_bytes(2, "big")
+
+
+def seal_at_egress(before: Packet, after: Packet, offloaded: bool) -> None:
+    """On a host's way out the kernel knows what the sum is, and a socket that sends
+    without one (UDP only) wants none."""
+    if before.protocol != UDP or l4_checksum(before) != 0:
+        seal(before, after, offloaded, mark_survives=True)

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from netclone_host.model.checksum import seal
+from netclone_host.model.checksum import seal_at_egress
 from netclone_host.model.outcome import LINUX, WIRE, Outcome
 from netclone_host.model.packet import Clo, Packet, Type, Untouched, parse, slot_of
 
@@ -48,7 +48,7 @@ class Client:
             return Outcome.of("egress", "request_passed", (WIRE, bytes(packet.frame)))
         stamped = packet.copy()
         stamped.grp, stamped.idx = (self.choose or self._choose)(packet)
-        seal(packet, stamped, offloaded, partial_stays=True)
+        seal_at_egress(packet, stamped, offloaded)
         return Outcome.of("egress", "request_stamped", (WIRE, bytes(stamped.frame)))
 
     def _choose(self, packet: Packet) -> tuple[int, int]:

@@ -14,6 +14,7 @@ Number = Callable[[int, int], int]
 """Reads a big-endian number (offset, size) of the frame, or raises Untouched("runt")."""
 
 HEADER_LEN = 28
+MAX_L4_LEN = 4096
 MAX_SERVERS = 256
 MAX_GROUPS = MAX_SERVERS * (MAX_SERVERS - 1)
 UDP, TCP = 17, 6
@@ -191,11 +192,11 @@ def parse(
     if number(l4, 2) not in ports and number(l4 + 2, 2) not in ports:
         raise Untouched("not_netclone")
 
-    if end > len(frame):
+    if end > len(frame) or end - l4 > MAX_L4_LEN:
         raise Untouched("bad_length")
     if protocol == UDP:
         header = l4 + 8
-        if number(l4 + 4, 2) != end - l4:
+        if number(l4 + 4, 2) != end - l4 or end - l4 < 8:
             raise Untouched("bad_length")
     else:
         data_offset = number(l4 + 12, 1) >> 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from netclone_host.model.checksum import seal
+from netclone_host.model.checksum import seal_at_egress
 from netclone_host.model.outcome import LINUX, WIRE, Outcome
 from netclone_host.model.packet import MAX_GROUPS, Clo, Packet, Type, Untouched, parse
 
@@ -72,7 +72,7 @@ class Server:
         stamped.sid, stamped.state = self.sid, self.queue_length(now)
         if packet.multi_packet:  # ordered filter tables, section 3.7
             stamped.idx = packet.pkt_index % self.n_filter_tables
-        seal(packet, stamped, offloaded, partial_stays=True)
+        seal_at_egress(packet, stamped, offloaded)
         return Outcome.of("egress", "response_stamped", (WIRE, bytes(stamped.frame)))
 
 

@@ -6,7 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from netclone_host.model.checksum import has_none, is_correct, is_partial, seal
+from netclone_host.model.checksum import (
+    complete,
+    has_none,
+    is_correct,
+    is_partial,
+    lacks_checksum,
+    seal,
+)
 from netclone_host.model.outcome import LINUX, Outcome
 from netclone_host.model.packet import Clo, Flags, Packet, Type, Untouched, parse, slot_of
 
@@ -82,13 +89,14 @@ class Switch:
     def _request(self, port: int, packet: Packet, now_ns: int) -> Outcome:
         if packet.clo != Clo.NONE:
             raise Untouched("already_cloned")
+        if self._is_ambiguous(packet):
+            raise Untouched("checksum_ambiguous")
         if packet.flags & Flags.NO_CLONE:
             return self._no_clone(port, packet)
         first, second = self.groups[packet.grp]
         usable = [sid for sid in (first, second) if self._usable(sid, packet)]
         if not usable:
             raise Untouched("unknown_port")
-        self._refuse_ambiguous(packet)
         decision = self._remembered(packet, usable) or self._decide(packet, usable, now_ns)
 
         self._learn(port, packet)
@@ -98,19 +106,21 @@ class Switch:
         if decision.other is not None:  # lines 6 - 9
             original.clo, original.sid = Clo.ORIGINAL, decision.other
             self._forget_past_self(original)
-        frame = self._send(packet, original, decision.chosen)  # line 5
+        partial = is_partial(packet)
+        frame = self._send(packet, original, decision.chosen, partial)  # line 5
         if decision.other is None:
             return Outcome.of("ingress", "not_cloned", frame)
         outcome = Outcome.of("ingress", "probed" if decision.probe else "cloned", frame)
         copy = original.copy()
         copy.clo = Clo.CLONE  # lines 11 - 13
-        return outcome.and_then("clone", "clone_sent", self._send(original, copy, decision.other))
+        still_partial = self.generic and is_partial(original)
+        copied = self._send(original, copy, decision.other, still_partial)
+        return outcome.and_then("clone", "clone_sent", copied)
 
     def _no_clone(self, port: int, packet: Packet) -> Outcome:
         out = self._port_of(packet)
         if out is None:
             raise Untouched("unknown_port")
-        self._refuse_ambiguous(packet)
         self._learn(port, packet)
         marked = packet.copy()
         self._identify(marked)
@@ -159,17 +169,16 @@ class Switch:
         if self.filter.get(at) == packet.fingerprint:
             del self.filter[at]
 
-    def _send(self, before: Packet, after: Packet, sid: int) -> tuple[int, bytes]:
+    def _send(self, before: Packet, after: Packet, sid: int, partial: bool) -> tuple[int, bytes]:
         server = self.servers[sid]
         address = server.address(after)
         assert address is not None  # usable
         after.readdress(server.mac, address)
-        seal(before, after, is_partial(before), self.generic)
+        seal(before, after, partial, self.generic)
         return server.port, bytes(after.frame)
 
-    def _refuse_ambiguous(self, packet: Packet) -> None:
-        if self.generic and not has_none(packet) and is_partial(packet) and is_correct(packet):
-            raise Untouched("checksum_ambiguous")
+    def _is_ambiguous(self, packet: Packet) -> bool:
+        return self.generic and not has_none(packet) and is_partial(packet) and is_correct(packet)
 
     # ---- multi-packet requests: every packet of a cloned request is cloned ----
 
@@ -252,7 +261,7 @@ class Switch:
             raise Untouched("unknown_source")
         self.state[packet.sid] = packet.state  # lines 15 - 16
         self.health.pop(packet.sid, None)
-        forwarded = (self._port_of(packet) or LINUX, bytes(packet.frame))
+        forwarded = self._forward(packet)
         if packet.clo == Clo.NONE or not packet.identified:
             return Outcome.of("ingress", "response_forwarded", forwarded)
         at = packet.idx, slot_of(packet.fingerprint, self.filter_slots_log2)  # lines 17 - 18
@@ -261,3 +270,16 @@ class Switch:
             return Outcome.of("ingress", "filtered_slower_response")
         self.filter[at] = packet.fingerprint  # lines 22 - 23
         return Outcome.of("ingress", "response_first", forwarded)
+
+    def _forward(self, packet: Packet) -> tuple[int, bytes]:
+        """Unmodified, but for a checksum that the sender left to its device: a frame that
+        is redirected loses the mark that says so."""
+        port = self._port_of(packet)
+        if port is None:
+            return LINUX, bytes(packet.frame)
+        partial = is_partial(packet)
+        if not (partial and self.generic) and (partial or lacks_checksum(packet)):
+            completed = packet.copy()
+            complete(completed)
+            return port, bytes(completed.frame)
+        return port, bytes(packet.frame)

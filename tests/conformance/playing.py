@@ -8,7 +8,7 @@ from typing import Protocol
 
 from scapy.layers.l2 import Ether
 
-from netclone_host.model.checksum import seal
+from netclone_host.model.checksum import seal_at_egress
 from netclone_host.model.packet import MAX_GROUPS, parse
 from tests.conformance.scenario import Scenario, Step, Tables
 
@@ -66,7 +66,7 @@ def with_choice_of(seen: bytes, step: Step, scenario: Scenario) -> bytes:
     before = parse(step.frame, (1000,), MAX_GROUPS, 256, blank_allowed=True)
     after = before.copy()
     after.grp, after.idx = theirs.grp, theirs.idx
-    seal(before, after, step.offloaded, partial_stays=True)
+    seal_at_egress(before, after, step.offloaded)
     return bytes(after.frame)
 
 

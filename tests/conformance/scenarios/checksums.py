@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Checksums of rewritten packets, native and generic mode."""
 
-from tests.conformance.frames import Frame, request, response, server
+from tests.conformance.frames import ANY, Frame, request, response, server
 from tests.conformance.writing import Book
 
 S0, S1 = server(0), server(1)
@@ -63,8 +63,26 @@ def native(book: Book) -> None:
         sequence=1
     )
     answer = response(0, req_id=4, checksum="partial")
-    book.switch("response-partial-untouched", "a response is never modified").send(
-        1, answer, (7, answer), counts="response_forwarded"
+    for generic in (False, True):
+        sent = answer if generic else answer.but(checksum="full")
+        book.switch(
+            f"response-partial{'-generic' if generic else ''}",
+            "a redirected frame loses the mark, except in generic mode",
+            generic=generic,
+        ).send(1, answer, (7, sent), counts="response_forwarded")
+        bare = response(0, req_id=4, v6=True, checksum="none")
+        book.switch(
+            f"response-zero-ipv6{'-generic' if generic else ''}",
+            "UDP over IPv6 may not go without",
+            generic=generic,
+        ).send(1, bare, (7, bare.but(checksum="full")), counts="response_forwarded")
+    to_linux = answer.but(dst=ANY)
+    book.switch("response-partial-to-linux", "what Linux forwards keeps its mark").send(
+        1, to_linux, (0, to_linux), counts="response_forwarded"
+    )
+    none = response(0, req_id=4, checksum="none")
+    book.switch("response-zero-ipv4", "without a checksum it stays").send(
+        1, none, (7, none), counts="response_forwarded"
     )
 
 

@@ -97,6 +97,18 @@ def stamping(book: Book) -> None:
     book.server("stamps-tcp", "over TCP too").send(
         LINUX, tcp, (WIRE, tcp.but(sid=2)), counts="egress.response_stamped"
     )
+    bare = answers(5, v6=True, checksum="none")
+    book.server("stamps-ipv6-none", "a socket that sends without a checksum wants none").send(
+        LINUX, bare, (WIRE, bare.but(sid=2)), counts="egress.response_stamped"
+    )
+    offloaded = answers(5, checksum="partial")
+    book.server("stamps-offloaded", "a partial sum covers only the pseudo header").send(
+        LINUX,
+        offloaded,
+        (WIRE, offloaded.but(sid=2)),
+        counts="egress.response_stamped",
+        offloaded=True,
+    )
     vlan = answers(5, vlans=((0x8100, 9),))
     book.server("stamps-vlan", "behind a VLAN tag").send(
         LINUX, vlan, (WIRE, vlan.but(sid=2)), counts="egress.response_stamped"

@@ -136,6 +136,19 @@ def transport(book: Book) -> None:
         book.switch(f"udp-length-{length}", "UDP length is not what IP says").passes(
             7, request(l4=(("len", length),)), "bad_length"
         )
+    for length in (0, 7):
+        frame = Frame(header=request().header, ip=(("len", 20 + length),), l4=(("len", length),))
+        book.switch(f"udp-length-{length}-as-ip-says", "UDP length below its header").passes(
+            7, frame, "bad_length"
+        )
+    longest = request(payload=bytes(4096 - 8 - 28))
+    first = longest.to(S0, req_id=1, clo=1, sid=1)
+    book.switch("l4-length-4096", "the longest L4 part").send(
+        7, longest, (1, first), (2, first.to(S1, clo=2)), counts="cloned"
+    ).leaves(sequence=1)
+    book.switch("l4-length-4097", "longer than any native XDP frame").passes(
+        7, request(payload=bytes(4097 - 8 - 28)), "bad_length"
+    )
     for length in (0, 1, 27):
         cut = 8 + length
         frame = Frame(header=request().header, ip=(("len", 20 + cut),), l4=(("len", cut),))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Responses at the switch: Algorithm 1, lines 14 - 23, and sections 3.5, 3.6."""
 
+from dataclasses import replace
+
 from tests.conformance.frames import ANY, C2, request, response, server
 from tests.conformance.writing import LINUX, Book, held
 
@@ -156,6 +158,11 @@ def sources(book: Book) -> None:
     ).leaves(state={"0": 0, "1": 3, "2": 0}, filter=[held(0, 5)])
     forged6 = response(0, req_id=5, clo=1, v6=True).but(sid=1)
     book.switch("source-ipv6-of-another", why).passes(1, forged6, "unknown_source")
+    unspecified = replace(S0, ip6="::")
+    without = response(0, req_id=5, clo=1, v6=True).but(src=unspecified)
+    scenario = book.switch("source-unspecified", "a server without IPv6 address has none, not ::")
+    scenario.before["servers"]["0"]["ip6"] = None
+    scenario.passes(1, without, "unknown_source")
     other_port = response(1, req_id=5, clo=2)
     book.switch("source-through-another-port", "the address counts, not the port it came by").send(
         5, other_port, (7, other_port), counts="response_first"
