@@ -65,6 +65,22 @@ NC_INLINE nc_u32 nc_random(struct nc_env *env)
 }
 
 #ifdef NC_ROLE_SWITCH
+#include "frame_sum.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, nc_u32);
+	__type(value, struct nc_scratch);
+} nc_scratch SEC(".maps");
+
+NC_INLINE struct nc_scratch *nc_scratch_of(void)
+{
+	nc_u32 index = 0;
+
+	return bpf_map_lookup_elem(&nc_scratch, &index);
+}
+
 NC_ARRAY(nc_switch_cfg, struct nc_switch_config, 1, 0);
 NC_ARRAY(nc_groups, struct nc_group, NC_DEFAULT_SERVERS *(NC_DEFAULT_SERVERS - 1) + 1, 0);
 NC_ARRAY(nc_servers, struct nc_server, NC_MAX_SERVERS, 0);
@@ -76,10 +92,10 @@ NC_ARRAY(nc_requests, nc_u64, 1 << NC_REQUEST_SLOTS_LOG2, 0);
 NC_ARRAY(nc_fdb, nc_u64, 1 << NC_FDB_SLOTS_LOG2, 0);
 
 struct {
-	__uint(type, BPF_MAP_TYPE_DEVMAP_HASH);
-	__uint(max_entries, 1024);
+	__uint(type, BPF_MAP_TYPE_DEVMAP);
+	__uint(max_entries, NC_DEFAULT_PORT_ENTRIES);
 	__uint(key_size, sizeof(nc_u32));
-	__uint(value_size, sizeof(struct bpf_devmap_val));
+	__uint(value_size, sizeof(nc_u32));
 } nc_ports SEC(".maps");
 
 struct nc_pair_ports {
@@ -110,22 +126,6 @@ NC_INLINE int nc_can_clone(struct nc_env *env, nc_u32 grp)
 {
 	(void)env;
 	return bpf_map_lookup_elem(&nc_clone_ports, &grp) != 0;
-}
-
-/* Global, so that the verifier looks at it once and not on every path that leads here. */
-__attribute__((noinline)) int nc_xdp_frame_sum(struct xdp_md *ctx, nc_u32 offset, nc_u32 len)
-{
-	nc_u8 *data = (void *)(long)ctx->data;
-	void *end = (void *)(long)ctx->data_end;
-
-	if (offset > NC_MAX_L4_OFFSET || len > NC_MAX_L4_LEN)
-		return 0;
-	return nc_sum_bytes(data + offset, end, len);
-}
-
-static nc_u16 nc_frame_sum(void *frame, nc_u32 offset, nc_u32 len)
-{
-	return (nc_u16)nc_xdp_frame_sum(frame, offset, len);
 }
 
 NC_INLINE long nc_redirect_to(nc_u32 ifindex)

@@ -88,9 +88,12 @@ NC_INLINE int nc_can_clone(struct nc_env *env, nc_u32 grp)
 NC_INLINE nc_u16 nc_frame_sum(void *handle, nc_u32 offset, nc_u32 len)
 {
 	const struct nc_frame *frame = handle;
-	const nc_u8 *data = frame->data;
+	const nc_u8 *at = (const nc_u8 *)frame->data + offset;
+	nc_u64 sum = 0;
 
-	return nc_sum_bytes(data + offset, frame->end, len);
+	for (nc_u32 i = 0; i < len; i++)
+		sum += i % 2 ? nc_htons(at[i]) : nc_htons(at[i] << 8);
+	return nc_fold(sum);
 }
 
 NC_INLINE const struct nc_server_config *nc_server_cfg_of(struct nc_env *env)

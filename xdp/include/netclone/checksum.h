@@ -71,49 +71,6 @@ NC_INLINE nc_u16 nc_pseudo_sum(const struct nc_packet *p)
 	return nc_fold(sum);
 }
 
-#ifdef __bpf__
-typedef nc_u64 nc_u64_any;
-#else
-typedef nc_u64 __attribute__((aligned(1), may_alias)) nc_u64_any;
-#endif
-
-/* The last n (1..7) bytes of a word in memory, the others 0. */
-NC_INLINE nc_u64 nc_last_bytes(nc_u64 word, nc_u32 n)
-{
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	return word >> 8 * (8 - n);
-#else
-	return word << 8 * (8 - n);
-#endif
-}
-
-/* Sum of `len` bytes at `at`, at least 8 and at most NC_MAX_L4_LEN. Eight bytes a step with
- * end-around carry; the odd bytes at the end first, so that nothing but the sum outlives the
- * loop. */
-NC_INLINE nc_u16 nc_sum_bytes(const nc_u8 *at, const void *end, nc_u32 len)
-{
-	/* The mask changes nothing; it shows the verifier a bound. */
-	const nc_u8 *last = at + ((len - 8) & (2 * NC_MAX_L4_LEN - 1));
-	nc_u32 odd = len % 8;
-	nc_u64 sum = 0;
-
-	/* The word that ends where the bytes do; NC_HIDE keeps its one pointer in one register. */
-	NC_HIDE(last);
-	if (odd && len >= 8 && (const void *)(last + 8) <= end)
-		sum = nc_last_bytes(*(const nc_u64_any *)last, odd);
-	for (int i = 0; i < NC_MAX_L4_LEN / 8; i++) {
-		nc_u64 word;
-
-		if (8 * (nc_u32)i + 8 > len || (const void *)(at + 8) > end)
-			break;
-		word = *(const nc_u64_any *)at;
-		sum += word;
-		sum += sum < word;
-		at += 8;
-	}
-	return nc_fold(sum);
-}
-
 /* The check field holds the sum of the pseudo header and no more: what a local socket
  * leaves to a device that computes checksums. A full checksum may have this value too. */
 NC_INLINE int nc_check_is_partial(const struct nc_packet *p)

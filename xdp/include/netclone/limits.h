@@ -32,6 +32,9 @@
 /* Client: responses already delivered, direct mapped by request id. */
 #define NC_ANSWERED_SLOTS_LOG2 16
 
+/* Ports by ifindex; the loader makes room for the highest one, which fits 16 bits. */
+#define NC_DEFAULT_PORT_ENTRIES 1024
+
 /* AF_XDP: receive queues that may hand packets to a socket. */
 #define NC_MAX_XSK_QUEUES 64
 
@@ -40,7 +43,5 @@
 #define NC_MAX_L4_LEN 4096
 
 #define NC_VLAN_MAX_TAGS 2
-/* Ethernet, tags, IPv6. */
-#define NC_MAX_L4_OFFSET (14 + 4 * NC_VLAN_MAX_TAGS + 40)
 
 #endif

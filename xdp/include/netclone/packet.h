@@ -10,8 +10,6 @@
 #include "wire.h"
 
 #define NC_INLINE static inline __attribute__((always_inline, unused))
-/* Keeps the compiler from deriving a second pointer that the verifier has not seen checked. */
-#define NC_HIDE(pointer) asm volatile("" : "+r"(pointer))
 #ifdef __clang__
 #define NC_UNROLL _Pragma("unroll")
 #else

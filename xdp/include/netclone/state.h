@@ -13,7 +13,8 @@
  *           nc_u64 *nc_request_slot(env, index)               cloned-request table
  *           nc_u64 *nc_fdb_slot(env, index)
  *           int nc_can_clone(env, grp)                        the group's devmap is there
- *           nc_u16 nc_frame_sum(frame handle, offset, len)    nc_sum_bytes over the frame
+ *           nc_u16 nc_frame_sum(frame handle, offset, len)    sum of bytes of the frame,
+ *                                                             even offset first
  *   server  const struct nc_server_config *nc_server_cfg_of(env)
  *           nc_u64 *nc_inflight_slot(env, index)
  *           struct nc_slices *nc_slices_of(env)

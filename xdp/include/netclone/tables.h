@@ -68,7 +68,7 @@ struct nc_health {
 /* Table "nc_filter" (FilterT): ARRAY of tables * slots, nc_u64 fingerprint; 0: empty. */
 /* Table "nc_requests": ARRAY of 2^16, nc_u64; cloned-request table (multi-packet). */
 /* Table "nc_fdb": ARRAY of 2^12, nc_u64 = MAC << 16 | ifindex. */
-/* Table "nc_ports": DEVMAP_HASH ifindex -> ifindex, every attached port and every
+/* Table "nc_ports": DEVMAP indexed by ifindex, every attached port and every
  * server's port. Table "nc_clone_ports": ARRAY_OF_MAPS by GRP -> DEVMAP of 2 entries:
  * 0 = port of the first server, 1 = port of the second, with the clone program. */
 

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* nc_frame_sum for the kernel. A loop over packet bytes would be walked by the verifier
+ * once on every path that leads to it, and BCC has no calls between functions: so the
+ * bytes are copied out in chunks, and a helper adds them up. Needs nc_scratch_of(). */
+#ifndef NETCLONE_STATE_FRAME_SUM_H
+#define NETCLONE_STATE_FRAME_SUM_H
+
+enum {
+	NC_SUM_CHUNK = 512,	/* the most that bpf_csum_diff takes before kernel 6.12 */
+	NC_SCRATCH_WORDS = 256, /* a chunk and its padding, as a power of two */
+};
+
+struct nc_scratch {
+	nc_u32 word[NC_SCRATCH_WORDS];
+};
+
+NC_INLINE struct nc_scratch *nc_scratch_of(void);
+
+/* 0 for a frame that ends before offset + len, which nc_parse has excluded. */
+NC_INLINE nc_u16 nc_frame_sum(void *frame, nc_u32 offset, nc_u32 len)
+{
+	struct nc_scratch *scratch = nc_scratch_of();
+	nc_u64 sum = 0;
+
+	if (!scratch)
+		return 0;
+	for (int i = 0; i < NC_MAX_L4_LEN / NC_SUM_CHUNK && len > 0; i++) {
+		nc_u64 n = len < NC_SUM_CHUNK ? len : NC_SUM_CHUNK;
+
+		/* The compiler knows the bounds of n; the verifier has to be shown. */
+		asm volatile("" : "+r"(n));
+		if (n == 0 || n > NC_SUM_CHUNK)
+			break;
+		scratch->word[n / 4 & (NC_SCRATCH_WORDS - 1)] = 0;
+		if (bpf_xdp_load_bytes(frame, offset, scratch->word, n) < 0)
+			return 0;
+		sum = bpf_csum_diff(0, 0, (void *)scratch->word, (n + 3) & ~3U, (nc_u32)sum);
+		offset += n;
+		len -= n;
+	}
+	return nc_fold((nc_u32)sum);
+}
+
+#endif
