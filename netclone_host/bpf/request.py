@@ -139,6 +139,14 @@ def _check_range(what: str, value: int, low: int, high: int) -> None:
         raise UserError(f"{what} {value} is out of range", hint=f"it must be from {low} to {high}")
 
 
+def _check_request_timeout(timeout_ns: int) -> None:
+    if not MIN_REQUEST_TIMEOUT_NS <= timeout_ns <= MAX_REQUEST_TIMEOUT_NS:
+        raise UserError(
+            f"a request timeout of {timeout_ns / 1e6:g} ms is out of range",
+            hint="it must be from 10 ms to 1 hour",
+        )
+
+
 def _ports(request: AttachRequest) -> tuple[int, ...]:
     if request.ports:
         return request.ports
@@ -162,12 +170,7 @@ def _server(request: AttachRequest) -> Job:
     if workers is None:
         workers = 1
     _check_range("number of workers", workers, 1, MAX_WORKERS)
-    _check_range(
-        "request timeout (ns)",
-        request.request_timeout_ns,
-        MIN_REQUEST_TIMEOUT_NS,
-        MAX_REQUEST_TIMEOUT_NS,
-    )
+    _check_request_timeout(request.request_timeout_ns)
     return Job(
         request,
         ServerSettings(

@@ -65,3 +65,7 @@ def main(ctx: click.Context, verbose: bool) -> None:
     """Attach NetClone to interfaces, and look at what it does there."""
     ctx.ensure_object(dict)
     ctx.obj["verbose"] = verbose
+    if verbose:
+        from netclone_host.bpf import libbpf
+
+        libbpf.log.verbose = True

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What is attached, and what its tables say."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from netclone_host import counters
+from netclone_host.bpf import abi, detach, journal, kernel, netns, pins
+from netclone_host.bpf.journal import Attachment
+from netclone_host.bpf.kernel import Map
+from netclone_host.bpf.loader import PROGRAMS, Role
+from netclone_host.counters import Hook
+from netclone_host.errors import UserError
+
+_U64_BYTES = 8
+
+
+def attachments(everywhere: bool = False) -> list[Attachment]:
+    """Those of this namespace, or of all."""
+    return journal.attachments(None if everywhere else netns.current().inode)
+
+
+def attached_to(ifname: str) -> Attachment:
+    """The attachment that an interface of this namespace belongs to. UserError if none."""
+    attachment = detach.find(ifname, netns.current())
+    if attachment is None:
+        from netclone_host.bpf import interfaces
+
+        interfaces.find([ifname])
+        raise UserError(
+            f"NetClone is not attached to {ifname}", hint="'netclone-host status' lists where"
+        )
+    pins.require_mounted()
+    return attachment
+
+
+@contextmanager
+def pinned_map(attachment: Attachment, name: str) -> Iterator[Map]:
+    """A map of the attachment. UserError if its pin is gone."""
+    path = Path(attachment.pin_dir) / name
+    try:
+        fd = kernel.open_pin(path)
+    except OSError as error:
+        if error.errno != errno.ENOENT:
+            raise
+        raise UserError(
+            f"the pin {path} is gone",
+            hint=f"'netclone-host detach {attachment.ifnames[0]}', then attach again",
+        ) from None
+    try:
+        yield Map.of(fd)
+    finally:
+        os.close(fd)
+
+
+def hooks(role: Role) -> tuple[Hook, ...]:
+    """Where a role counts packets."""
+    programs = PROGRAMS[role]
+    return (
+        Hook.INGRESS,
+        *((Hook.EGRESS,) if programs.tc else ()),
+        *((Hook.CLONE,) if programs.devmap else ()),
+    )
+
+
+def read_counters(attachment: Attachment) -> dict[Hook, dict[str, int]]:
+    """Packets by reason, of each hook, summed over the CPUs."""
+    with pinned_map(attachment, "nc_counters") as table:
+        return {hook: _sum_cpus(table, hook) for hook in hooks(Role(attachment.role))}
+
+
+def _sum_cpus(table: Map, hook: Hook) -> dict[str, int]:
+    per_cpu = table.lookup_per_cpu(hook.value)
+    sets = [
+        [
+            int.from_bytes(values[at : at + _U64_BYTES], "little")
+            for at in range(0, len(values), _U64_BYTES)
+        ]
+        for values in per_cpu
+    ]
+    return counters.by_name([sum(column) for column in zip(*sets, strict=True)])
+
+
+def read_states(attachment: Attachment) -> dict[str, int]:
+    """A switch's state table: server id -> queue length of its last response."""
+    with (
+        pinned_map(attachment, "nc_servers") as servers,
+        pinned_map(attachment, "nc_state") as states,
+    ):
+        return {
+            str(sid): int.from_bytes(states.lookup(sid) or b"", "little")
+            for sid in range(abi.MAX_SERVERS)
+            if _server(servers, sid).flags & abi.ServerFlag.VALID
+        }
+
+
+def _server(servers: Map, sid: int) -> abi.Server:
+    return abi.Server.from_buffer_copy(servers.lookup(sid) or bytes(ctypes.sizeof(abi.Server)))
+
+
+def read_in_flight(attachment: Attachment) -> int:
+    """A server's requests in flight, those included that are about to be forgotten."""
+    with pinned_map(attachment, "nc_slices") as slices:
+        return abi.Slices.from_buffer_copy(slices.lookup(0) or b"").in_flight()
+
+
+def health(attachment: Attachment) -> str:
+    """`attached`, `incomplete` (attach died), `stale` (interface or namespace is gone),
+    `detached` (somebody took the program off), `unknown` (of another namespace)."""
+    namespace = netns.current()
+    if not attachment.complete:
+        return "incomplete"
+    if attachment.netns_inode != namespace.inode:
+        return _health_from_afar(attachment)
+    if detach.is_stale(attachment, namespace):
+        return "stale"
+    return _health_from_afar(attachment)
+
+
+def _health_from_afar(attachment: Attachment) -> str:
+    for port in attachment.ports:
+        try:
+            link = kernel.pinned_link(attachment.link_pin(port))
+        except OSError:
+            return "detached"
+        if link.ifindex != port.ifindex:
+            return "stale"
+    return "attached"
+
+
+def describe(attachment: Attachment) -> dict[str, Any]:
+    """One attachment, for `status --json`."""
+    return {
+        "interfaces": attachment.ifnames,
+        "role": attachment.role,
+        "health": health(attachment),
+        "mode": attachment.mode,
+        "reason": attachment.reason,
+        "loader": attachment.loader,
+        "settings": attachment.settings,
+        "programs": _program_ids(attachment),
+        "pins": attachment.pin_dir,
+        "netns": attachment.netns_inode,
+        "attached_at": attachment.attached_at,
+    }
+
+
+def _program_ids(attachment: Attachment) -> dict[str, dict[str, int]]:
+    """Interface -> ids of its XDP and tc programs."""
+    ids: dict[str, dict[str, int]] = {}
+    for port in attachment.ports:
+        try:
+            found = {"xdp": kernel.pinned_link(attachment.link_pin(port)).program_id}
+        except OSError:
+            found = {}
+        if port.tc_program:
+            found["tc"] = port.tc_program
+        ids[port.name] = found
+    return ids

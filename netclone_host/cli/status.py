@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""``netclone-host status``."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from netclone_host.bpf import state
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="A list of records.")
+@click.option("--all", "everywhere", is_flag=True, help="Of every network namespace.")
+def status(as_json: bool, everywhere: bool) -> None:
+    """List where NetClone is attached, and how it is doing there.
+
+    Health is attached, incomplete (an attach died: detach clears it), stale (the interface
+    or its namespace is gone) or detached (somebody took the program off).
+    """
+    records = [state.describe(entry) for entry in state.attachments(everywhere)]
+    if as_json:
+        click.echo(json.dumps(records, indent=1))
+    elif not records:
+        click.echo("NetClone is not attached to any interface of this network namespace")
+    else:
+        _print_table(records)
+
+
+def _print_table(records: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("interfaces", "role", "health", "mode", "loader", "settings", box=None)
+    for record in records:
+        settings = ", ".join(
+            f"{name}={value}" for name, value in record["settings"].items() if value is not None
+        )
+        table.add_row(
+            " ".join(record["interfaces"]),
+            record["role"],
+            record["health"],
+            record["mode"],
+            record["loader"],
+            settings,
+        )
+    Console(soft_wrap=True).print(table)
