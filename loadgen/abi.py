@@ -186,6 +186,47 @@ class ServerConfig(ctypes.Structure):
     ]
 
 
+class CoordinatorServer(ctypes.Structure):
+    """`struct lg_coordinator_server`."""
+
+    _fields_ = [
+        ("peer", AlignedPeer),
+        ("slots", c_uint32),
+        ("in_use", c_uint32),
+        ("sent", c_uint64),
+        ("answered", c_uint64),
+    ]
+
+
+class CoordinatorConfig(ctypes.Structure):
+    """`struct lg_coordinator_config`."""
+
+    _fields_ = [
+        ("io", c_void_p),
+        ("servers", ctypes.POINTER(CoordinatorServer)),
+        ("n_servers", c_uint32),
+        ("busy", c_uint32),
+        ("seed", c_uint64),
+        ("timeout_ns", c_uint64),
+        ("queue_limit", c_uint32),
+        ("client_id", c_uint32),
+        ("stop", ctypes.POINTER(c_uint32)),
+        ("requests", c_uint64),
+        ("cloned", c_uint64),
+        ("forwarded", c_uint64),
+        ("queued", c_uint64),
+        ("rejected", c_uint64),
+        ("first_responses", c_uint64),
+        ("redundant_responses", c_uint64),
+        ("stale_responses", c_uint64),
+        ("timeouts", c_uint64),
+        ("invalid", c_uint64),
+        ("send_errors", c_uint64),
+        ("max_queue", c_uint64),
+        ("cpu_ns", c_uint64),
+    ]
+
+
 class TraceEntry(ctypes.Structure):
     """`struct lg_trace_entry`."""
 
@@ -207,6 +248,8 @@ _MIRRORED: tuple[type[ctypes.Structure] | type[ctypes.Union], ...] = (
     ServerNode,
     ServerConfig,
     TraceEntry,
+    CoordinatorServer,
+    CoordinatorConfig,
 )
 
 

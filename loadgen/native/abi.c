@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Sizes of the structs that loadgen/abi.py mirrors; it refuses a library that differs. */
 #include "client.h"
+#include "coordinator.h"
 #include "server.h"
 
 size_t lg_abi_size(unsigned int which)
@@ -20,6 +21,10 @@ size_t lg_abi_size(unsigned int which)
 		return sizeof(struct lg_server_config);
 	case 6:
 		return sizeof(struct lg_trace_entry);
+	case 7:
+		return sizeof(struct lg_coordinator_server);
+	case 8:
+		return sizeof(struct lg_coordinator_config);
 	default:
 		return 0;
 	}

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What the verbs print: a table for people, JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from loadgen.records import RunRecord, atomic_file, to_json, write_json
+
+
+def _number(value: float, digits: int = 1) -> str:
+    return "-" if not math.isfinite(value) else f"{value:,.{digits}f}"
+
+
+def print_records(records: Sequence[RunRecord]) -> None:
+    """One row a run."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("scheme")
+    for name in (
+        *("load", "offered/s", "achieved/s", "p50 us", "p99 us", "p99.9 us", "sent"),
+        *("unanswered", "redundant", "late"),
+    ):
+        table.add_column(name, justify="right")
+    for r in records:
+        table.add_row(
+            r.scheme,
+            _number(r.load, 2),
+            _number(r.offered_rps, 0),
+            _number(r.achieved_rps, 0),
+            _number(r.p50_us),
+            _number(r.p99_us),
+            _number(r.p999_us),
+            f"{r.sent:,}",
+            f"{r.unanswered + r.unsent:,}",
+            f"{r.redundant:,}",
+            f"{r.late_sends:,}",
+        )
+    Console().print(table)
+    for r in records:
+        if r.note or not r.kept_schedule:
+            click.echo(f"{r.scheme} at {r.offered_rps:,.0f}/s: {_trouble(r)}", err=True)
+
+
+def _trouble(r: RunRecord) -> str:
+    parts = [r.note] if r.note else []
+    if not r.kept_schedule:
+        parts.append(
+            f"schedule not kept: {r.late_sends:,} of {r.sent:,} sent more than "
+            f"{r.late_limit_us:g} us late, {r.unsent:,} not sent"
+        )
+    return "; ".join(parts)
+
+
+def emit_records(records: Sequence[RunRecord], target: str | None) -> None:
+    """JSON to the file `target`, to standard output for `-`; without target a table."""
+    if target == "-":
+        click.echo(to_json(records), nl=False)
+        return
+    if target is not None:
+        write_json(Path(target), records)
+    print_records(records)
+
+
+def emit_object(value: Any, target: str) -> None:
+    """One JSON object to a file, or to standard output for `-`."""
+    text = json.dumps(value, indent=1) + "\n"
+    if target == "-":
+        click.echo(text, nl=False)
+        return
+    with atomic_file(Path(target)) as out:
+        out.write(text)
