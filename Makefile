@@ -24,5 +24,21 @@ build: .venv/.ready
 test: setup
 	$(PY) -m pytest
 
+# Each benchmark is a module of its own and writes out/bench/NAME.json.
+BENCHES := $(patsubst %.py,%,$(wildcard netclone_host/bench_*.py loadgen/bench_*.py))
+
+bench: setup
+	@mkdir -p out/bench
+	@for module in $(subst /,.,$(BENCHES)); do \
+		echo "== $$module"; $(PY) -m $$module || exit 1; done
+
+C_FILES := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
+
+lint: setup
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	clang-format --dry-run --Werror $(C_FILES)
+
 clean:
 	rm -rf $(BUILD) out
