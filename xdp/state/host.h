@@ -5,7 +5,7 @@
 #define NETCLONE_STATE_HOST_H
 
 #include "entry.h"
-#include "../include/netclone/checksum.h"
+#include "../include/netclone/host.h"
 
 enum {
 	/* Ethernet, two tags, IPv6, TCP with options, and the header. */
@@ -22,26 +22,17 @@ NC_INLINE struct nc_frame nc_pulled(struct __sk_buff *ctx)
 	return (struct nc_frame)NC_FRAME(ctx);
 }
 
-NC_INLINE nc_u64 nc_header_diff(const nc_be32 *old, const nc_be32 *now)
-{
-	nc_u64 diff = 0;
-
-	NC_UNROLL
-	for (int i = 0; i < NC_HEADER_LEN / 4; i++)
-		diff += nc_diff32(old[i], now[i]);
-	return diff;
-}
-
 /* The kernel knows whether the sum is full or partial, and leaves a partial one alone.
  * Returns 0, or below 0 when the checksum could not be written. */
-NC_INLINE long nc_replace_l4_check(struct __sk_buff *ctx, const struct nc_packet *p, nc_u64 diff)
+NC_INLINE long nc_replace_l4_check(struct __sk_buff *ctx, const struct nc_egress *out)
 {
+	const struct nc_packet *p = &out->packet;
 	nc_u32 check = p->protocol == NC_PROTO_UDP ? __builtin_offsetof(struct nc_udp, check)
 						   : __builtin_offsetof(struct nc_tcp, check);
 	nc_u32 offset = p->l4_offset + check;
 	nc_u64 flags = p->protocol == NC_PROTO_UDP ? BPF_F_MARK_MANGLED_0 : 0;
 
-	return bpf_l4_csum_replace(ctx, offset, 0, nc_fold(diff), flags);
+	return bpf_l4_csum_replace(ctx, offset, 0, nc_fold(out->diff), flags);
 }
 
 #endif

@@ -78,13 +78,20 @@ NC_INLINE int nc_check_is_partial(const struct nc_packet *p)
 	return !nc_has_no_check(p) && nc_l4_check(p) == nc_pseudo_sum(p);
 }
 
-/* Whether only the pseudo header is summed so far. UDP over IPv6 without a checksum, which
- * must have one, is brought into that state. */
-NC_INLINE int nc_make_partial(struct nc_packet *p)
+enum nc_sum_state {
+	NC_SUM_FULL,
+	NC_SUM_PARTIAL, /* the pseudo header only; whoever has the frame's mark completes it */
+	NC_SUM_MISSING, /* brought into the partial state; nobody else would complete it */
+};
+
+/* UDP over IPv6 that came without a checksum must leave with one. */
+NC_INLINE enum nc_sum_state nc_make_partial(struct nc_packet *p)
 {
-	if (nc_unlikely(p->is_ip6 && p->protocol == NC_PROTO_UDP && nc_l4_check(p) == 0))
+	if (nc_unlikely(p->is_ip6 && p->protocol == NC_PROTO_UDP && nc_l4_check(p) == 0)) {
 		nc_set_l4_check(p, nc_pseudo_sum(p));
-	return nc_check_is_partial(p);
+		return NC_SUM_MISSING;
+	}
+	return nc_check_is_partial(p) ? NC_SUM_PARTIAL : NC_SUM_FULL;
 }
 
 #endif

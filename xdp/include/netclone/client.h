@@ -4,6 +4,7 @@
 #ifndef NETCLONE_CLIENT_H
 #define NETCLONE_CLIENT_H
 
+#include "host.h"
 #include "identity.h"
 #include "state.h"
 
@@ -66,6 +67,48 @@ NC_INLINE enum nc_counter nc_client_response(struct nc_env *env, const struct nc
 		return NC_CTR_response_delivered;
 	return now_ns - seen_ns <= cfg->duplicate_window_ns ? NC_CTR_dropped_already_answered
 							    : NC_CTR_response_delivered;
+}
+
+NC_INLINE enum nc_counter nc_client_parse(const struct nc_client_config *cfg,
+					  const struct nc_frame *frame, enum nc_type type,
+					  struct nc_packet *p)
+{
+	const struct nc_ranges ranges = {
+		.n_groups = cfg->n_groups,
+		.n_filter_tables = cfg->n_filter_tables,
+		.blank = type == NC_TYPE_REQ,
+	};
+	enum nc_counter reason = nc_parse(frame, &cfg->ports, &ranges, p);
+
+	if (reason == NC_PARSED && p->nc->type != type)
+		return NC_CTR_other_direction;
+	return reason;
+}
+
+/* A frame arrives. dropped_already_answered: drop it; else the client gets it, unmodified. */
+NC_INLINE enum nc_counter nc_client_ingress(struct nc_env *env, const struct nc_client_config *cfg,
+					    const struct nc_frame *frame)
+{
+	struct nc_packet p = {};
+	enum nc_counter reason = nc_client_parse(cfg, frame, NC_TYPE_RESP, &p);
+
+	return reason == NC_PARSED ? nc_client_response(env, cfg, p.nc) : reason;
+}
+
+/* A frame leaves. request_stamped: its checksum is the caller's to update. */
+NC_INLINE enum nc_counter nc_client_egress(struct nc_env *env, const struct nc_client_config *cfg,
+					   const struct nc_frame *frame, struct nc_egress *out)
+{
+	struct nc_packet *p = &out->packet;
+	enum nc_counter reason = nc_client_parse(cfg, frame, NC_TYPE_REQ, p);
+	struct nc_header old;
+
+	if (reason != NC_PARSED)
+		return reason;
+	old = *p->nc;
+	reason = nc_client_request(env, cfg, p->nc);
+	out->diff = nc_header_diff((void *)&old, (void *)p->nc);
+	return reason;
 }
 
 #endif

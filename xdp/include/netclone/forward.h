@@ -18,7 +18,7 @@ struct nc_forward {
 	enum nc_action action;
 	nc_u32 port; /* ifindex */
 	nc_u32 grp;
-	nc_u32 partial; /* the packet's L4 sum is still partial */
+	enum nc_sum_state sum; /* of the L4 checksum as it stands */
 };
 
 /* ---- forwarding cache: one 64-bit word an entry, read and written whole ---- */
@@ -168,9 +168,9 @@ NC_INLINE enum nc_counter nc_forward_no_clone(struct nc_env *env,
 	if (!port)
 		return NC_CTR_unknown_port;
 	nc_learn(env, p, in_port);
-	f->partial = nc_make_partial(p);
+	f->sum = nc_make_partial(p);
 	diff = nc_write_identity(env, cfg, p->nc);
-	nc_write_check(p, f->partial, 0, diff);
+	nc_write_check(p, f->sum != NC_SUM_FULL, 0, diff);
 	f->action = NC_SEND;
 	f->port = port;
 	return NC_CTR_no_clone;
@@ -202,7 +202,7 @@ NC_INLINE enum nc_counter nc_forward_request(struct nc_env *env, const struct nc
 		return NC_CTR_unknown_port;
 
 	nc_learn(env, p, in_port);
-	f->partial = nc_make_partial(p);
+	f->sum = nc_make_partial(p);
 	payload = nc_write_identity(env, cfg, h);
 	if (r.grp) {
 		nc_filter_open(env, cfg, h, nc_ntohl(h->req_id));
@@ -211,7 +211,7 @@ NC_INLINE enum nc_counter nc_forward_request(struct nc_env *env, const struct nc
 	}
 	nc_write_mac(p, dst);
 	pseudo = nc_write_address(p, dst);
-	nc_write_check(p, f->partial, pseudo, payload);
+	nc_write_check(p, f->sum != NC_SUM_FULL, pseudo, payload);
 
 	f->action = r.grp ? NC_CLONE : NC_SEND;
 	f->port = dst->ifindex;
@@ -225,7 +225,8 @@ NC_INLINE int nc_is_source(const struct nc_packet *p, const struct nc_server *s)
 		return 0;
 	if (!p->is_ip6)
 		return s->ip4 && nc_ip4_of(p)->src == s->ip4;
-	return nc_ip6_of(p)->src[0] == s->ip6[0] && nc_ip6_of(p)->src[1] == s->ip6[1] &&
+	return (s->ip6[0] | s->ip6[1] | s->ip6[2] | s->ip6[3]) != 0 &&
+	       nc_ip6_of(p)->src[0] == s->ip6[0] && nc_ip6_of(p)->src[1] == s->ip6[1] &&
 	       nc_ip6_of(p)->src[2] == s->ip6[2] && nc_ip6_of(p)->src[3] == s->ip6[3];
 }
 
@@ -245,7 +246,7 @@ NC_INLINE enum nc_counter nc_forward_response(struct nc_env *env,
 	}
 	f->port = nc_port_of(env, p);
 	if (nc_likely(f->port)) {
-		f->partial = nc_make_partial(p);
+		f->sum = nc_make_partial(p);
 		f->action = NC_SEND;
 	}
 	return reason;
@@ -267,7 +268,7 @@ NC_INLINE enum nc_counter nc_switch_packet(struct nc_env *env, const struct nc_s
 	f->action = NC_PASS;
 	f->port = 0;
 	f->grp = 0;
-	f->partial = 0;
+	f->sum = NC_SUM_FULL;
 	reason = nc_parse(frame, &cfg->ports, &ranges, &p);
 	if (reason != NC_PARSED)
 		return reason;
@@ -278,7 +279,8 @@ NC_INLINE enum nc_counter nc_switch_packet(struct nc_env *env, const struct nc_s
 	else
 		reason = nc_forward_response(env, cfg, &p, f);
 	/* A redirected frame loses the mark that says "partial", except in generic mode. */
-	if (nc_unlikely(f->partial) && !(cfg->flags & NC_SWITCH_GENERIC))
+	if (nc_unlikely(f->sum != NC_SUM_FULL) &&
+	    (f->sum == NC_SUM_MISSING || !(cfg->flags & NC_SWITCH_GENERIC)))
 		nc_complete_check(&p);
 	return reason;
 }

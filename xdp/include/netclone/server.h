@@ -4,6 +4,7 @@
 #ifndef NETCLONE_SERVER_H
 #define NETCLONE_SERVER_H
 
+#include "host.h"
 #include "inflight.h"
 
 /* Requests that wait: those in flight beyond the workers, or what the application says. */
@@ -46,6 +47,56 @@ NC_INLINE void nc_server_response(struct nc_env *env, const struct nc_server_con
 	/* Ordered filter tables (section 3.7): both servers give packet k the same table. */
 	if (nc_unlikely(nc_is_multi_packet(h)) && cfg->n_filter_tables)
 		h->idx = h->pkt_index % cfg->n_filter_tables;
+}
+
+/* A server does not know how many groups there are. */
+NC_INLINE enum nc_counter nc_server_parse(const struct nc_server_config *cfg,
+					  const struct nc_frame *frame, enum nc_type type,
+					  struct nc_packet *p)
+{
+	const struct nc_ranges ranges = {
+		.n_groups = NC_MAX_GROUPS,
+		.n_filter_tables = cfg->n_filter_tables,
+	};
+	enum nc_counter reason = nc_parse(frame, &cfg->ports, &ranges, p);
+
+	if (reason == NC_PARSED && p->nc->type != type)
+		return NC_CTR_other_direction;
+	return reason;
+}
+
+/* A frame arrives. dropped_server_busy: drop it; else the server gets it, unmodified. */
+NC_INLINE enum nc_counter nc_server_ingress(struct nc_env *env, const struct nc_server_config *cfg,
+					    const struct nc_frame *frame)
+{
+	struct nc_packet p = {};
+	enum nc_counter reason = nc_server_parse(cfg, frame, NC_TYPE_REQ, &p);
+	nc_be32 client;
+
+	if (reason != NC_PARSED)
+		return reason;
+	client = p.is_ip6 ? nc_ip6_of(&p)->src[3] : nc_ip4_of(&p)->src;
+	return nc_server_request(env, cfg, p.nc, nc_inflight_key(p.nc, client, p.src_port),
+				 nc_slice_now(env, cfg));
+}
+
+/* A frame leaves. response_stamped: its checksum is the caller's to update. */
+NC_INLINE enum nc_counter nc_server_egress(struct nc_env *env, const struct nc_server_config *cfg,
+					   const struct nc_frame *frame, struct nc_egress *out)
+{
+	struct nc_packet *p = &out->packet;
+	enum nc_counter reason = nc_server_parse(cfg, frame, NC_TYPE_RESP, p);
+	struct nc_header old;
+	nc_be32 client;
+
+	if (reason != NC_PARSED)
+		return reason;
+	old = *p->nc;
+	client = p->is_ip6 ? nc_ip6_of(p)->dst[3] : nc_ip4_of(p)->dst;
+	nc_server_response(env, cfg, p->nc, nc_inflight_key(p->nc, client, p->dst_port),
+			   nc_slice_now(env, cfg));
+	out->diff = nc_header_diff((void *)&old, (void *)p->nc);
+	return NC_CTR_response_stamped;
 }
 
 #endif

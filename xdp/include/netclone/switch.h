@@ -155,31 +155,61 @@ NC_INLINE enum nc_counter nc_route_by_state(struct nc_env *env, const struct nc_
 	return NC_CTR_not_cloned;
 }
 
+enum nc_usable {
+	NC_FIRST_USABLE = 1,
+	NC_SECOND_USABLE = 2,
+	NC_BOTH_USABLE = 3,
+};
+
+NC_INLINE enum nc_counter nc_route_anew(struct nc_env *env, const struct nc_switch_config *cfg,
+					const struct nc_group *g, nc_u32 grp,
+					enum nc_usable usable, struct nc_route *r)
+{
+	if (nc_likely(usable == NC_BOTH_USABLE))
+		return nc_route_by_state(env, cfg, g, grp, r);
+	nc_route_one(r, g, usable == NC_SECOND_USABLE);
+	return NC_CTR_not_cloned;
+}
+
+/* The one server that an uncloned request was sent to must still be there; of a cloned
+ * request's two, either will do. */
+NC_INLINE int nc_can_follow(nc_u64 entry, enum nc_usable usable)
+{
+	if (entry & NC_REQUEST_CLONED)
+		return 1;
+	return usable & (entry & NC_REQUEST_SECOND ? NC_SECOND_USABLE : NC_FIRST_USABLE);
+}
+
 /* A packet of a multi-packet request whose ids are the client's: what was decided for the
  * first packet that came holds for all. */
 NC_INLINE enum nc_counter nc_route_message(struct nc_env *env, const struct nc_switch_config *cfg,
 					   const struct nc_header *h, const struct nc_group *g,
-					   nc_u32 grp, struct nc_route *r)
+					   nc_u32 grp, enum nc_usable usable, struct nc_route *r)
 {
 	nc_u64 key = nc_request_key(h, nc_ntohl(h->req_id)), entry, decided;
 	nc_u64 *slot = nc_request_slot(env, nc_slot(key, (1U << NC_REQUEST_SLOTS_LOG2) - 1));
 	enum nc_counter reason;
 
 	if (!slot)
-		return nc_route_by_state(env, cfg, g, grp, r);
+		return nc_route_anew(env, cfg, g, grp, usable, r);
 	entry = *(volatile nc_u64 *)slot;
-	if ((entry & ~NC_REQUEST_DECISION) != key) {
-		reason = nc_route_by_state(env, cfg, g, grp, r);
+	if ((entry & ~NC_REQUEST_DECISION) != key || !nc_can_follow(entry, usable)) {
+		reason = nc_route_anew(env, cfg, g, grp, usable, r);
 		decided = key | (r->grp ? NC_REQUEST_CLONED : 0) |
 			  (r->second ? NC_REQUEST_SECOND : 0);
 		decided = nc_replace(slot, entry, decided);
 		/* Another CPU was first with a packet of this same request: follow it. */
-		if (nc_likely((decided & ~NC_REQUEST_DECISION) != key))
+		if (nc_likely(decided == entry || (decided & ~NC_REQUEST_DECISION) != key ||
+			      !nc_can_follow(decided, usable)))
 			return reason;
 		entry = decided;
 	}
 	if (!(entry & NC_REQUEST_CLONED)) {
 		nc_route_one(r, g, !!(entry & NC_REQUEST_SECOND));
+		return NC_CTR_not_cloned;
+	}
+	if (nc_unlikely(usable != NC_BOTH_USABLE)) {
+		nc_route_one(r, g, usable == NC_SECOND_USABLE);
 		return NC_CTR_not_cloned;
 	}
 	nc_route_both(env, r, g, grp, !!(entry & NC_REQUEST_SECOND));
@@ -194,6 +224,7 @@ NC_INLINE enum nc_counter nc_switch_route(struct nc_env *env, const struct nc_sw
 	nc_u32 grp = nc_ntohl(h->grp);
 	const struct nc_group *g = nc_group_of(env, grp);
 	enum nc_counter reason;
+	enum nc_usable usable;
 	int first, second;
 
 	if (!g)
@@ -202,13 +233,14 @@ NC_INLINE enum nc_counter nc_switch_route(struct nc_env *env, const struct nc_sw
 	second = nc_is_usable(nc_server_of(env, g->second), ip6);
 	if (nc_unlikely(!first && !second))
 		return NC_CTR_unknown_port;
-	if (nc_unlikely(!first || !second || (nc_is_multi_packet(h) && !nc_has_client_id(h)))) {
+	usable = (first ? NC_FIRST_USABLE : 0) | (second ? NC_SECOND_USABLE : 0);
+	if (nc_likely(!nc_is_multi_packet(h))) {
+		reason = nc_route_anew(env, cfg, g, grp, usable, r);
+	} else if (nc_has_client_id(h)) {
+		reason = nc_route_message(env, cfg, h, g, grp, usable, r);
+	} else {
 		nc_route_one(r, g, !first);
 		reason = NC_CTR_not_cloned;
-	} else if (nc_unlikely(nc_is_multi_packet(h))) {
-		reason = nc_route_message(env, cfg, h, g, grp, r);
-	} else {
-		reason = nc_route_by_state(env, cfg, g, grp, r);
 	}
 	if (nc_unlikely(cfg->server_timeout_ns)) {
 		nc_u64 now_ns = nc_now_ns(env);
