@@ -71,11 +71,14 @@ def with_choice_of(seen: bytes, step: Step, scenario: Scenario) -> bytes:
 
 
 def normal(table: object) -> object:
-    """Tables are sets of entries: their order and the writing of numbers mean nothing."""
+    """Tables are sets of entries: their order and the writing of numbers mean nothing,
+    and a server's state of 0 is as good as none."""
     if isinstance(table, list):
         return sorted(
             tuple(int(x, 16) if isinstance(x, str) else x for x in entry) for entry in table
         )
+    if isinstance(table, dict):
+        return {key: value for key, value in table.items() if value != 0}
     return table
 
 

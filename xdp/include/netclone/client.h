@@ -107,7 +107,7 @@ NC_INLINE enum nc_counter nc_client_egress(struct nc_env *env, const struct nc_c
 		return reason;
 	old = *p->nc;
 	reason = nc_client_request(env, cfg, p->nc);
-	out->diff = nc_header_diff((void *)&old, (void *)p->nc);
+	out->diff = nc_header_diff(&old, p->nc);
 	return reason;
 }
 

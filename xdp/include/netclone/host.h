@@ -13,14 +13,19 @@ struct nc_egress {
 	nc_u64 diff; /* what the rewritten header adds to the sum */
 };
 
+struct nc_header_words {
+	nc_be32 word[NC_HEADER_LEN / 4];
+} NC_UNALIGNED;
+
 /* What the header adds to a sum now, less what it added before. */
-NC_INLINE nc_u64 nc_header_diff(const nc_be32 *old, const nc_be32 *now)
+NC_INLINE nc_u64 nc_header_diff(const struct nc_header *before, const struct nc_header *after)
 {
+	const struct nc_header_words *old = (const void *)before, *now = (const void *)after;
 	nc_u64 diff = 0;
 
 	NC_UNROLL
 	for (int i = 0; i < NC_HEADER_LEN / 4; i++)
-		diff += nc_diff32(old[i], now[i]);
+		diff += nc_diff32(old->word[i], now->word[i]);
 	return diff;
 }
 

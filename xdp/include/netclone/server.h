@@ -95,7 +95,7 @@ NC_INLINE enum nc_counter nc_server_egress(struct nc_env *env, const struct nc_s
 	client = p->is_ip6 ? nc_ip6_of(p)->dst[3] : nc_ip4_of(p)->dst;
 	nc_server_response(env, cfg, p->nc, nc_inflight_key(p->nc, client, p->dst_port),
 			   nc_slice_now(env, cfg));
-	out->diff = nc_header_diff((void *)&old, (void *)p->nc);
+	out->diff = nc_header_diff(&old, p->nc);
 	return NC_CTR_response_stamped;
 }
 

@@ -162,8 +162,8 @@ enum nc_usable {
 };
 
 NC_INLINE enum nc_counter nc_route_anew(struct nc_env *env, const struct nc_switch_config *cfg,
-					const struct nc_group *g, nc_u32 grp,
-					enum nc_usable usable, struct nc_route *r)
+					const struct nc_group *g, nc_u32 grp, enum nc_usable usable,
+					struct nc_route *r)
 {
 	if (nc_likely(usable == NC_BOTH_USABLE))
 		return nc_route_by_state(env, cfg, g, grp, r);

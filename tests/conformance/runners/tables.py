@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Between the tables of the corpus and those of tables.h: configurations, words, slots.
+
+Ports of the corpus are small numbers; `port_of` and `number_of` of a target say which
+interface index each of them is (the native library's are the numbers themselves).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable
+from typing import Any
+
+from netclone_host.bpf import abi
+from tests.conformance.scenario import Tables
+
+MS = 1_000_000
+SLICES = abi.INFLIGHT_SLICES - 1
+FILTER_SLOTS = 1 << abi.FILTER_SLOTS_LOG2
+
+PortOf = Callable[[int], int]
+
+
+def slice_shift_of(request_timeout_ms: int) -> int:
+    """The longest power of two of ns that is at most an eighth of the timeout."""
+    return (request_timeout_ms * MS // 8).bit_length() - 1
+
+
+def switch_config(config: dict[str, Any]) -> abi.SwitchConfig:
+    flags = abi.SwitchFlag.RACKSCHED if config["racksched"] else 0
+    flags |= abi.SwitchFlag.GENERIC if config["generic"] else 0
+    return abi.SwitchConfig(
+        ports=abi.Ports.of(tuple(config["ports"])),
+        flags=flags,
+        n_groups=config["n_groups"],
+        n_filter_tables=config["filter_tables"],
+        filter_mask=FILTER_SLOTS - 1,
+        switch_id=config["switch_id"],
+        server_timeout_ns=config["server_timeout_ms"] * MS,
+    )
+
+
+def server_config(config: dict[str, Any]) -> abi.ServerConfig:
+    app = config["state_source"] == "app"
+    return abi.ServerConfig(
+        ports=abi.Ports.of(tuple(config["ports"])),
+        sid=config["sid"],
+        workers=config["workers"],
+        state_source=abi.StateSource.APP if app else abi.StateSource.INFLIGHT,
+        slice_shift=slice_shift_of(config["request_timeout_ms"]),
+        slices=SLICES,
+        n_filter_tables=config["filter_tables"],
+    )
+
+
+def client_config(config: dict[str, Any]) -> abi.ClientConfig:
+    return abi.ClientConfig(
+        ports=abi.Ports.of(tuple(config["ports"])),
+        n_groups=config["n_groups"],
+        n_filter_tables=config["filter_tables"],
+        duplicate_window_ns=config["duplicate_window_ms"] * MS,
+    )
+
+
+def mac_number(text: str) -> int:
+    return int(text.replace(":", ""), 16)
+
+
+def fdb_slot(mac: int) -> int:
+    return (mac ^ mac >> 12 ^ mac >> 24) % (1 << abi.FDB_SLOTS_LOG2)
+
+
+def address(entry: dict[str, Any], port_of: PortOf) -> abi.Server:
+    """An entry of nc_servers."""
+    ip4, ip6 = entry["ip4"] or "0.0.0.0", entry["ip6"] or "::"
+    return abi.Server(
+        flags=abi.ServerFlag.VALID,
+        ifindex=port_of(entry["port"]) if entry["port"] else 0,
+        ip4=tuple(ipaddress.IPv4Address(ip4).packed),
+        mac=tuple(bytes.fromhex(entry["mac"].replace(":", ""))),
+        ip6=tuple(ipaddress.IPv6Address(ip6).packed),
+    )
+
+
+def address_entry(server: abi.Server, number_of: PortOf) -> dict[str, Any]:
+    ip4, ip6 = ipaddress.IPv4Address(bytes(server.ip4)), ipaddress.IPv6Address(bytes(server.ip6))
+    return {
+        "port": number_of(server.ifindex) if server.ifindex else 0,
+        "mac": bytes(server.mac).hex(":"),
+        "ip4": str(ip4) if int(ip4) else None,
+        "ip6": str(ip6) if int(ip6) else None,
+    }
+
+
+def fdb_words(tables: Tables, port_of: PortOf) -> dict[int, int]:
+    """slot -> word of nc_fdb."""
+    return {
+        fdb_slot(mac_number(mac)): mac_number(mac) << 16 | port_of(port)
+        for mac, port in tables["fdb"].items()
+    }
+
+
+def fdb_entry(word: int, number_of: PortOf) -> tuple[str, int]:
+    return (word >> 16).to_bytes(6, "big").hex(":"), number_of(word & 0xFFFF)
+
+
+def live_in_flight(slices: abi.Slices, config: abi.ServerConfig, now_ns: int) -> int:
+    """Requests of slices that are not over yet: a slot holds slice << 32 | count."""
+    now = (now_ns >> config.slice_shift) & 0xFFFFFFFF
+    return sum(
+        word & 0xFFFFFFFF
+        for word in slices.slice
+        if (now - (word >> 32)) & 0xFFFFFFFF < config.slices
+    )
