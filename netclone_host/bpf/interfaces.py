@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from pyroute2 import IPRoute
-from pyroute2.netlink.exceptions import NetlinkError
 
 from netclone_host.bpf import netns
 from netclone_host.errors import UserError
@@ -104,20 +103,12 @@ def _peer_namespace(interface: Interface) -> Iterator[bool]:
 def _namespace_path(nsid: int) -> Path | None:
     """A file of the namespace that this one knows by an id: named ones first, then those
     that some process is in."""
-    with IPRoute() as route:
-        candidates = [*netns.NAMED.glob("*"), *Path("/proc").glob("[0-9]*/ns/net")]
-        for path in candidates:
+    for path in [*netns.NAMED.glob("*"), *Path("/proc").glob("[0-9]*/ns/net")]:
+        with contextlib.suppress(OSError):
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             try:
-                fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-            except OSError:
-                continue
-            try:
-                # The kernel answers with the id that this namespace has for that one.
-                for answer in route.get_netnsid(fd=fd):
-                    if answer.get_attr("NETNSA_NSID") == nsid:
-                        return path
-            except NetlinkError:
-                continue
+                if netns.id_here(fd) == nsid:
+                    return path
             finally:
                 os.close(fd)
     return None

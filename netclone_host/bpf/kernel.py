@@ -169,7 +169,7 @@ class Map:
     def delete(self, key: Any) -> None:
         libbpf.call("bpf_map_delete_elem", self.fd, _as_bytes(key, self.key_size))
 
-    def keys(self) -> Iterator[bytes]:
+    def each_key(self) -> Iterator[bytes]:
         """Keys in the kernel's order; the map may change meanwhile."""
         key: bytes | None = None
         following = ctypes.create_string_buffer(self.key_size)

@@ -19,11 +19,8 @@ OBJECT_DIR = Path(__file__).resolve().parents[2] / "build/bpf"
 class LibbpfLoader:
     name = "libbpf"
 
-    def __init__(self, object_dir: Path = OBJECT_DIR) -> None:
-        self._object_dir = object_dir
-
     def load(self, role: Role, sizes: MapSizes) -> LoadedObject:
-        return load_object(self._object_dir / f"{role}.bpf.o", sizes)
+        return load_object(OBJECT_DIR / f"{role}.bpf.o", sizes)
 
 
 def load_object(path: Path, sizes: MapSizes | None = None) -> LoadedObject:

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Attach and detach on real interfaces: what is there afterwards, and what is left."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from netclone_host import topology
+from netclone_host.bpf import abi, interfaces, kernel, state, xdp
+from netclone_host.bpf.attach import AttachRequest, Mode, attach
+from netclone_host.bpf.detach import detach, forget_namespace
+from netclone_host.bpf.loader import Role
+from netclone_host.control import plan
+from netclone_host.errors import ForeignProgramError, UserError
+
+from .conftest import TOPOLOGY, ForeignFilter, Namespace, run
+
+SWITCH_PORTS = ("p0", "p1", "p2")
+
+
+def server(ifname: str = "eth0", **more: object) -> AttachRequest:
+    return AttachRequest((ifname,), Role.SERVER, server_id=3, **more)  # type: ignore[arg-type]
+
+
+def switch(**more: object) -> AttachRequest:
+    rack = topology.loads(TOPOLOGY)
+    return AttachRequest(SWITCH_PORTS, Role.SWITCH, topology=rack, **more)  # type: ignore[arg-type]
+
+
+def mode_of(ifname: str) -> list[str]:
+    return [mode for mode, _ in xdp.query(socket.if_nametoindex(ifname)).programs()]
+
+
+@pytest.mark.parametrize("mode", [Mode.AUTO, Mode.GENERIC])
+def test_a_host_is_attached_and_detached(
+    host: str, mode: Mode, tc_state: Callable[[str], str]
+) -> None:
+    before = tc_state(host)
+    result = attach(server(host, mode=mode))
+    wanted = "generic" if mode is Mode.GENERIC else "native"
+    assert result.mode == wanted and mode_of(host) == [wanted]
+    assert "nc_server_out direct-action" in tc_state(host)
+    assert [entry.ifnames for entry in state.attachments()] == [[host]]
+    assert state.describe(state.attachments()[0])["health"] == "attached"
+    detach(host)
+    assert mode_of(host) == []
+    assert tc_state(host) == before
+
+
+def test_the_server_is_told_what_was_asked(host: str) -> None:
+    attach(server(host, workers=15, ports=(1000, 1001), request_timeout_ns=2_000_000_000))
+    with state.pinned_map(state.attached_to(host), "nc_server_cfg") as config_map:
+        config = abi.ServerConfig.from_buffer_copy(config_map.lookup(0) or b"")
+    assert (config.sid, config.workers, config.state_source) == (3, 15, abi.StateSource.INFLIGHT)
+    assert list(config.ports.port)[: config.ports.count] == [1000, 1001]
+    assert (config.slice_shift, config.slices) == plan.timeout_slices(2_000_000_000)
+    detach(host)
+
+
+def test_the_client_is_told_the_number_of_groups(host: str) -> None:
+    attach(AttachRequest((host,), Role.CLIENT, servers=6))
+    with state.pinned_map(state.attached_to(host), "nc_client_cfg") as config_map:
+        config = abi.ClientConfig.from_buffer_copy(config_map.lookup(0) or b"")
+    assert (config.n_groups, config.n_filter_tables) == (30, 2)
+    detach(host)
+
+
+def test_a_switch_has_every_table_filled(switch_ports: list[str]) -> None:
+    result = attach(switch())
+    assert result.mode == "native"
+    assert all(mode_of(port) == ["native"] for port in switch_ports)
+    attachment = state.attached_to("p1")
+    index = interfaces.indices()
+    with state.pinned_map(attachment, "nc_servers") as servers:
+        second = abi.Server.from_buffer_copy(servers.lookup(1) or b"")
+    assert second.flags == abi.ServerFlag.VALID and second.ifindex == index["p1"]
+    assert bytes(second.mac) == bytes.fromhex("020000000166")
+    assert bytes(second.ip4) == socket.inet_aton("10.0.1.102")
+    assert bytes(second.ip6) == socket.inet_pton(socket.AF_INET6, "fd00:0:0:1::102")
+    with state.pinned_map(attachment, "nc_groups") as groups:
+        assert groups.lookup(1) == bytes(abi.Group(0, 1))
+        assert groups.lookup(2) == bytes(abi.Group(1, 0))
+    with state.pinned_map(attachment, "nc_fdb") as fdb:
+        mac = bytes.fromhex("020000000166")
+        entry = int.from_bytes(fdb.lookup(plan.fdb_slot(mac)) or b"", "little")
+        assert entry == int.from_bytes(mac, "big") << 16 | index["p1"]
+    with state.pinned_map(attachment, "nc_ports") as ports:
+        known = {int.from_bytes(key, "little") for key in ports.each_key()}
+        assert known == {index[port] for port in switch_ports}
+    detach("p2")
+    assert all(mode_of(port) == [] for port in switch_ports)
+
+
+def test_the_clone_leaves_by_the_second_servers_port(switch_ports: list[str]) -> None:
+    attach(switch())
+    attachment = state.attached_to("p0")
+    index = interfaces.indices()
+    with state.pinned_map(attachment, "nc_clone_ports") as outer:
+        inner_id = int.from_bytes(outer.lookup(2) or b"", "little")
+    inner = kernel.map_by_id(inner_id)
+    try:
+        entries = [
+            abi.DevmapValue.from_buffer_copy(inner.lookup(position) or b"") for position in (0, 1)
+        ]
+    finally:
+        os.close(inner.fd)
+    assert [entry.ifindex for entry in entries] == [index["p1"], index["p0"]]
+    assert entries[0].prog_fd == 0
+    program = kernel.program_by_id(entries[1].prog_fd)
+    assert program is not None and program.name == "nc_switch_clone"
+    detach("p0")
+
+
+def test_each_attach_starts_its_sequence_elsewhere(switch_ports: list[str]) -> None:
+    starts = []
+    for _ in range(3):
+        attach(switch())
+        with state.pinned_map(state.attached_to("p0"), "nc_sequence") as sequence:
+            starts.append(sequence.lookup(0))
+        detach("p0")
+    assert len(set(starts)) == 3
+
+
+def test_filter_tables_are_as_large_as_the_topology_says(switch_ports: list[str]) -> None:
+    text = "[switch]\nfilter_tables = 4\nfilter_slots = 1024\n" + TOPOLOGY
+    attach(AttachRequest(SWITCH_PORTS, Role.SWITCH, topology=topology.loads(text)))
+    attachment = state.attached_to("p0")
+    with state.pinned_map(attachment, "nc_filter") as filters:
+        assert filters.max_entries == 4096
+        assert filters.lookup(4095) == bytes(8)
+    with state.pinned_map(attachment, "nc_switch_cfg") as config_map:
+        config = abi.SwitchConfig.from_buffer_copy(config_map.lookup(0) or b"")
+    assert (config.filter_mask, config.n_filter_tables, config.n_groups) == (1023, 4, 2)
+    detach("p0")
+
+
+def test_what_was_there_before_stays(
+    host: str, foreign_filter: ForeignFilter, tc_state: Callable[[str], str]
+) -> None:
+    run("tc", "qdisc", "add", "dev", host, "clsact")
+    foreign_filter(host, "egress", 1)
+    before = tc_state(host)
+    attach(server(host))
+    assert tc_state(host) != before
+    detach(host)
+    assert tc_state(host) == before
+
+
+def test_a_filter_that_came_later_keeps_its_clsact(
+    host: str, foreign_filter: ForeignFilter, tc_state: Callable[[str], str]
+) -> None:
+    attach(server(host))
+    foreign_filter(host, "ingress", 7)
+    detach(host)
+    after = tc_state(host)
+    assert "clsact" in after and "pref 7 bpf" in after and "nc_server_out" not in after
+
+
+def test_our_filter_comes_before_those_that_are_there(
+    host: str, foreign_filter: ForeignFilter
+) -> None:
+    run("tc", "qdisc", "add", "dev", host, "clsact")
+    foreign_filter(host, "egress", 9)
+    attachment = attach(server(host)).attachment
+    assert attachment.ports[0].tc_priority == 8
+    detach(host)
+
+
+def test_a_second_attach_is_refused_and_force_replaces(host: str) -> None:
+    first = attach(server(host)).attachment
+    with pytest.raises(UserError, match="attached to eth0 already, as a server"):
+        attach(AttachRequest((host,), Role.CLIENT, servers=2))
+    assert [entry.ports for entry in state.attachments()] == [first.ports]
+    attach(AttachRequest((host,), Role.CLIENT, servers=2, force=True))
+    assert [entry.role for entry in state.attachments()] == ["client"]
+    detach(host)
+
+
+@pytest.fixture
+def foreign(host: str, not_ours: Path) -> tuple[str, int]:
+    """An XDP program of somebody else's, in generic mode."""
+    run("ip", "link", "set", "dev", host, "xdpgeneric", "obj", str(not_ours), "sec", "xdp")
+    return host, xdp.query(socket.if_nametoindex(host)).generic_id
+
+
+def test_a_foreign_program_is_named_and_stays(foreign: tuple[str, int]) -> None:
+    interface, program = foreign
+    with pytest.raises(ForeignProgramError) as caught:
+        attach(server(interface))
+    assert caught.value.message == (
+        f'eth0 has an XDP program already: id {program} "foreign_xdp", generic mode'
+    )
+    assert "--force" in caught.value.hint
+    assert xdp.query(socket.if_nametoindex(interface)).generic_id == program
+    assert state.attachments() == []
+
+
+def test_force_replaces_a_foreign_program(foreign: tuple[str, int]) -> None:
+    interface, _ = foreign
+    attach(server(interface, force=True))
+    assert mode_of(interface) == ["native"]
+    detach(interface)
+    assert mode_of(interface) == []
+
+
+def test_a_failed_force_puts_the_foreign_program_back(
+    foreign: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interface, program = foreign
+
+    def unavailable(*_: object) -> int:
+        raise xdp.ModeUnavailable("the moon is full", "wait")
+
+    monkeypatch.setattr(xdp, "attach", unavailable)
+    with pytest.raises(UserError, match="the moon is full"):
+        attach(server(interface, force=True))
+    assert xdp.query(socket.if_nametoindex(interface)).generic_id == program
+    assert state.attachments() == []
+
+
+def test_force_replaces_a_program_that_a_link_holds(host: str, not_ours: Path) -> None:
+    from netclone_host.bpf.libbpf_loader import load_object
+
+    with load_object(not_ours) as loaded:
+        link = kernel.create_xdp_link(
+            loaded.programs["foreign_xdp"], socket.if_nametoindex(host), xdp.XdpMode.NATIVE.flag
+        )
+        attach(server(host, force=True))
+        assert kernel.link_info(link).ifindex == 0
+        os.close(link)
+    detach(host)
+
+
+def test_another_namespaces_remains_are_cleared(namespace: Namespace) -> None:
+    """The inode and the interface are there again, the namespace is another one."""
+    namespace.veth("eth0", "wire")
+    attachment = attach(server()).attachment
+    attachment.netns_cookie += 1
+    attachment.save()
+    attach(server())
+    assert len(state.attachments()) == 1
+    detach("eth0")
+
+
+def test_an_interface_that_came_again(namespace: Namespace) -> None:
+    namespace.veth("eth0", "wire")
+    attach(server())
+    run("ip", "link", "del", "eth0")
+    assert state.describe(state.attachments()[0])["health"] == "stale"
+    namespace.veth("eth0", "wire")
+    attach(server())
+    detach("eth0")
+
+
+def test_an_interface_that_is_gone_can_be_detached(namespace: Namespace) -> None:
+    namespace.veth("eth0", "wire")
+    attach(server())
+    run("ip", "link", "del", "eth0")
+    detach("eth0")
+
+
+def test_a_namespace_is_forgotten(host: str) -> None:
+    inode = attach(server(host)).attachment.netns_inode
+    forget_namespace(inode)
+    assert state.attachments() == []
+    assert mode_of(host) == []
+    run("tc", "qdisc", "del", "dev", host, "clsact")
+
+
+def test_two_servers_attach_at_once(namespace: Namespace) -> None:
+    from netclone_host.bpf import netns
+
+    names = ["a0", "a1", "a2"]
+    for name in names:
+        namespace.veth(name, f"{name}-wire")
+    failures: list[BaseException] = []
+
+    def work(position: int) -> None:
+        try:
+            with netns.entered(namespace.name):
+                attach(AttachRequest((names[position],), Role.SERVER, server_id=position))
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(position,)) for position in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert sorted(entry.ifnames[0] for entry in state.attachments()) == names
+    for name in names:
+        detach(name)

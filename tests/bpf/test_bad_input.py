@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Everything a user can get wrong: a sentence, a hint, exit status 2, and nothing changed."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from netclone_host.bpf import interfaces, journal, pins, privilege, xdp
+from netclone_host.cli import main
+
+from .conftest import TOPOLOGY, Namespace, run
+
+SERVER = ("--role", "server", "--server-id", "0")
+
+
+def netclone_host(*words: str) -> Result:
+    return CliRunner().invoke(main, words)
+
+
+@pytest.fixture
+def refused(namespace: Namespace, tc_state: Callable[[str], str]) -> Iterator[Callable[..., None]]:
+    """Runs a command that must be refused, with these words in its sentence and hint."""
+
+    def check(*words: str, error: str, hint: str) -> None:
+        before = snapshot()
+        result = netclone_host(*words)
+        lines = result.output.splitlines()
+        assert result.exit_code == 2, result.output
+        assert len(lines) == 2, result.output
+        assert lines[0].startswith("error: ") and error in lines[0], lines[0]
+        assert lines[1].startswith("hint: ") and hint in lines[1], lines[1]
+        assert snapshot() == before
+
+    def snapshot() -> list[object]:
+        """Programs, qdiscs and filters of every interface, pins and journals."""
+        found: list[object] = [sorted(pins.root().rglob("*")), journal.attachments()]
+        for name, index in interfaces.indices().items():
+            found += [name, xdp.query(index).programs(), tc_state(name)]
+        return found
+
+    yield check
+
+
+@pytest.fixture
+def topology_file(tmp_path: Path) -> Path:
+    path = tmp_path / "rack.toml"
+    path.write_text(TOPOLOGY)
+    return path
+
+
+def test_unknown_interface(refused: Callable[..., None], host: str) -> None:
+    refused(
+        "attach", "eth1", *SERVER,
+        error="there is no interface eth1 in this network namespace",
+        hint="did you mean eth0?",
+    )  # fmt: skip
+
+
+def test_interface_name_too_long(refused: Callable[..., None], host: str) -> None:
+    refused(
+        "attach", "a-name-of-sixteen", *SERVER,
+        error="the interface name a-name-of-sixteen has 17 characters, and Linux allows 15",
+        hint="ip link",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "..", "a b"])
+def test_what_is_no_interface_name(refused: Callable[..., None], name: str) -> None:
+    refused("attach", name, *SERVER, error="is no interface name", hint="ip link")
+
+
+def test_interface_named_twice(
+    refused: Callable[..., None], switch_ports: list[str], topology_file: Path
+) -> None:
+    refused(
+        "attach", "p0", "p1", "p0", "--role", "switch", "--topology", str(topology_file),
+        error="interface p0 is named twice",
+        hint="once",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("server_id", ["-1", "256", "70000"])
+def test_server_id_out_of_range(refused: Callable[..., None], host: str, server_id: str) -> None:
+    refused(
+        "attach", host, "--role", "server", "--server-id", server_id,
+        error=f"server id {server_id} is out of range",
+        hint="from 0 to 255",
+    )  # fmt: skip
+
+
+def test_server_id_missing(refused: Callable[..., None], host: str) -> None:
+    refused("attach", host, "--role", "server", error="a server needs an id", hint="--server-id")
+
+
+def test_server_id_used_twice(refused: Callable[..., None], namespace: Namespace) -> None:
+    namespace.veth("eth0", "wire0")
+    namespace.veth("eth1", "wire1")
+    assert netclone_host("attach", "eth0", *SERVER).exit_code == 0
+    refused(
+        "attach", "eth1", *SERVER,
+        error="server id 0 is used already, on eth0",
+        hint="an id of its own",
+    )  # fmt: skip
+    assert netclone_host("detach", "eth0").exit_code == 0
+
+
+def test_server_id_not_in_the_topology(
+    refused: Callable[..., None], host: str, topology_file: Path
+) -> None:
+    refused(
+        "attach", host, "--role", "server", "--server-id", "7", "--topology", str(topology_file),
+        error="the topology has no server with id 7",
+        hint="0, 1",
+    )  # fmt: skip
+
+
+def test_server_id_twice_in_the_topology(
+    refused: Callable[..., None], switch_ports: list[str], topology_file: Path
+) -> None:
+    topology_file.write_text(TOPOLOGY.replace("id = 1", "id = 0"))
+    refused(
+        "attach", *switch_ports, "--role", "switch", "--topology", str(topology_file),
+        error="id 0 is used twice",
+        hint="of its own",
+    )  # fmt: skip
+
+
+def test_one_server_only(refused: Callable[..., None], host: str) -> None:
+    refused(
+        "attach", host, "--role", "client", "--servers", "1",
+        error="one server is too few",
+        hint="--servers 2",
+    )  # fmt: skip
+
+
+def test_one_server_only_in_the_topology(
+    refused: Callable[..., None], switch_ports: list[str], topology_file: Path
+) -> None:
+    topology_file.write_text(TOPOLOGY.split("[[server]]\nid = 1")[0])
+    refused(
+        "attach", *switch_ports, "--role", "switch", "--topology", str(topology_file),
+        error="a rack needs at least two servers",
+        hint="[[server]]",
+    )  # fmt: skip
+
+
+def test_client_without_the_number_of_servers(refused: Callable[..., None], host: str) -> None:
+    refused(
+        "attach", host, "--role", "client",
+        error="a client needs the number of servers",
+        hint="--topology",
+    )  # fmt: skip
+
+
+def test_topology_with_an_unknown_key(
+    refused: Callable[..., None], switch_ports: list[str], topology_file: Path
+) -> None:
+    topology_file.write_text("[switch]\nfilter_table = 2\n" + TOPOLOGY)
+    refused(
+        "attach", *switch_ports, "--role", "switch", "--topology", str(topology_file),
+        error="filter_table",
+        hint="filter_tables",
+    )  # fmt: skip
+
+
+def test_topology_that_is_not_there(
+    refused: Callable[..., None], switch_ports: list[str], tmp_path: Path
+) -> None:
+    refused(
+        "attach", *switch_ports, "--role", "switch", "--topology", str(tmp_path / "none.toml"),
+        error="cannot read the topology file",
+        hint="TOML",
+    )  # fmt: skip
+
+
+def test_switch_without_topology(refused: Callable[..., None], switch_ports: list[str]) -> None:
+    refused(
+        "attach", *switch_ports, "--role", "switch",
+        error="a switch needs the rack's topology",
+        hint="--topology",
+    )  # fmt: skip
+
+
+def test_server_behind_a_port_that_is_not_attached(
+    refused: Callable[..., None], switch_ports: list[str], topology_file: Path
+) -> None:
+    refused(
+        "attach", "p0", "p2", "--role", "switch", "--topology", str(topology_file),
+        error="server 1 sits behind port p1",
+        hint="by one command",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("port", ["0", "65536"])
+def test_port_out_of_range(refused: Callable[..., None], host: str, port: str) -> None:
+    refused("attach", host, *SERVER, "--port", port, error=f"port {port}", hint="65535")
+
+
+def test_too_many_ports(refused: Callable[..., None], host: str) -> None:
+    ports = [word for port in range(1000, 1009) for word in ("--port", str(port))]
+    refused("attach", host, *SERVER, *ports, error="9 ports given", hint="once")
+
+
+def test_a_host_has_one_interface(refused: Callable[..., None], switch_ports: list[str]) -> None:
+    refused("attach", "p0", "p1", *SERVER, error="one interface, 2 given", hint="of its own")
+
+
+def test_attached_already(refused: Callable[..., None], host: str) -> None:
+    assert netclone_host("attach", host, *SERVER).exit_code == 0
+    refused("attach", host, *SERVER, error="attached to eth0 already, as a server", hint="--force")
+    assert netclone_host("detach", host).exit_code == 0
+
+
+def test_detach_what_is_not_attached(refused: Callable[..., None], host: str) -> None:
+    refused("detach", host, error="NetClone is not attached to eth0", hint="status")
+    refused("stats", host, error="NetClone is not attached to eth0", hint="status")
+    refused("detach", "eth7", error="there is no interface eth7", hint="eth0")
+
+
+def test_no_privilege(
+    refused: Callable[..., None], host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(privilege, "effective_capabilities", lambda: 0)
+    refused("attach", host, *SERVER, error="need root", hint="sudo")
+    refused("detach", host, error="need root", hint="sudo")
+
+
+def test_a_process_without_privilege(host: str) -> None:
+    """The capability mask is read right: in a process that has given its privilege up."""
+    child = os.fork()
+    if child == 0:
+        os.setresgid(65534, 65534, 65534)
+        os.setresuid(65534, 65534, 65534)
+        os._exit(0 if not privilege.may_attach() else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert privilege.may_attach()
+
+
+def test_bpffs_not_mounted(
+    refused: Callable[..., None], host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("NETCLONE_BPFFS", str(tmp_path))
+        refused(
+            "attach", host, *SERVER,
+            error=f"no BPF file system is mounted at {tmp_path}",
+            hint=f"mount -t bpf bpf {tmp_path}",
+        )  # fmt: skip
+
+
+def test_foreign_program(refused: Callable[..., None], host: str, not_ours: Path) -> None:
+    run("ip", "link", "set", "dev", host, "xdpdrv", "obj", str(not_ours), "sec", "xdp")
+    program = xdp.query(socket.if_nametoindex(host)).native_id
+    refused(
+        "attach", host, *SERVER,
+        error=f'eth0 has an XDP program already: id {program} "foreign_xdp", native mode',
+        hint="--force",
+    )  # fmt: skip
+
+
+def test_ingress_qdisc_in_the_way(refused: Callable[..., None], host: str) -> None:
+    run("tc", "qdisc", "add", "dev", host, "ingress")
+    refused("attach", host, *SERVER, error="an ingress qdisc", hint="clsact")
+
+
+def test_native_mode_unavailable(refused: Callable[..., None]) -> None:
+    refused(
+        "attach", "lo", *SERVER, "--mode", "native",
+        error="native XDP is not available on lo: ",
+        hint="--mode generic",
+    )  # fmt: skip
+
+
+def test_auto_falls_back_to_generic_and_says_so(namespace: Namespace) -> None:
+    result = netclone_host("attach", "lo", *SERVER)
+    assert result.exit_code == 0, result.output
+    assert "generic XDP" in result.output
+    assert "note: native XDP is not available on lo: " in result.output
+    assert netclone_host("detach", "lo").exit_code == 0
+
+
+def test_peer_mtu_too_large(refused: Callable[..., None], host: str) -> None:
+    run("ip", "link", "set", "wire", "mtu", "9000")
+    refused(
+        "attach", host, *SERVER, "--mode", "native",
+        error="Peer MTU is too large to set XDP",
+        hint="lower the MTU of the veth's other end",
+    )  # fmt: skip
+
+
+def test_peer_that_cannot_receive_redirected_frames(
+    refused: Callable[..., None],
+    namespace: Namespace,
+    switch_ports: list[str],
+    topology_file: Path,
+) -> None:
+    run("ethtool", "-K", "p1-wire", "gro", "off")
+    refused(
+        "attach", *switch_ports, "--role", "switch", "--topology", str(topology_file),
+        error="p1-wire, the other end of p1, cannot receive redirected frames",
+        hint="ethtool -K p1-wire gro on",
+    )  # fmt: skip
+
+
+def test_peer_in_another_namespace(
+    refused: Callable[..., None], switch_ports: list[str], topology_file: Path
+) -> None:
+    other = f"{os.getpid()}-other"
+    run("ip", "netns", "add", other)
+    try:
+        run("ip", "link", "set", "p2-wire", "netns", other)
+        # Moving it took its link down and keeps its features.
+        run("ip", "-n", other, "link", "set", "p2-wire", "up")
+        run("ip", "netns", "exec", other, "ethtool", "-K", "p2-wire", "gro", "off")
+        refused(
+            "attach", *switch_ports, "--role", "switch", "--topology", str(topology_file),
+            error="p2-wire, the other end of p2, cannot receive",
+            hint="gro on",
+        )  # fmt: skip
+        run("ip", "netns", "exec", other, "ethtool", "-K", "p2-wire", "gro", "on")
+        words = (*switch_ports, "--role", "switch", "--topology", str(topology_file))
+        assert netclone_host("attach", *words).exit_code == 0
+        assert netclone_host("detach", "p0").exit_code == 0
+    finally:
+        run("ip", "netns", "del", other)
+
+
+def test_a_refusal_by_the_verifier(
+    refused: Callable[..., None], host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The line that matters, not the log."""
+    from netclone_host.bpf import libbpf_loader
+
+    source = tmp_path / "server.c"
+    source.write_text(
+        "struct xdp_md { unsigned data, data_end; };\n"
+        "#define SECTION(name) __attribute__((section(name), used))\n"
+        'SECTION("xdp") int nc_server_in(struct xdp_md *ctx)\n'
+        "{ return *(unsigned char *)(long)ctx->data; }\n"
+        'SECTION("license") char the_license[] = "GPL";\n'
+    )
+    target = tmp_path / "server.bpf.o"
+    run("clang", "-target", "bpf", "-O2", "-g", "-c", str(source), "-o", str(target))
+    monkeypatch.setattr(libbpf_loader, "OBJECT_DIR", tmp_path)
+    refused(
+        "attach", host, *SERVER,
+        error="the kernel's verifier refused a program of server.bpf.o",
+        hint="outside of the packet",
+    )  # fmt: skip
+
+
+def test_objects_not_built(
+    refused: Callable[..., None], host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from netclone_host.bpf import libbpf_loader
+
+    monkeypatch.setattr(libbpf_loader, "OBJECT_DIR", tmp_path)
+    refused("attach", host, *SERVER, error="there is no compiled object", hint="make setup")

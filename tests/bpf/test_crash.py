@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""attach and detach are killed at every step: what is left, detach clears, and what somebody
+else put there stays."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from collections.abc import Callable
+
+import pytest
+
+from netclone_host import topology
+from netclone_host.bpf import faults, pins, state, xdp
+from netclone_host.bpf.attach import AttachRequest, attach
+from netclone_host.bpf.detach import detach
+from netclone_host.bpf.loader import Role
+from netclone_host.errors import UserError
+
+from .conftest import TOPOLOGY, ForeignFilter, run
+
+TcState = Callable[[str], str]
+
+
+def server() -> AttachRequest:
+    return AttachRequest(("eth0",), Role.SERVER, server_id=0)
+
+
+def switch() -> AttachRequest:
+    return AttachRequest(("p0", "p1", "p2"), Role.SWITCH, topology=topology.loads(TOPOLOGY))
+
+
+def steps_of(action: Callable[[], object]) -> list[str]:
+    """Every step that the action announces, in order."""
+    seen: list[str] = []
+    faults.on_step = seen.append
+    try:
+        action()
+    finally:
+        faults.on_step = None
+    return seen
+
+
+def die_at(position: int, action: Callable[[], object]) -> None:
+    """Run the action in a child process that is killed at its step of this position."""
+    child = os.fork()
+    if child == 0:
+        left = [position]
+
+        def count(_step: str) -> None:
+            if left[0] == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            left[0] -= 1
+
+        faults.on_step = count
+        try:
+            action()
+        finally:
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+
+
+def assert_nothing_left(interfaces: tuple[str, ...]) -> None:
+    for interface in interfaces:
+        assert xdp.query(socket.if_nametoindex(interface)).programs() == []
+    assert state.attachments() == []
+    assert not pins.root().exists()
+
+
+def situation(name: str, host: str, foreign_filter: ForeignFilter) -> None:
+    if name != "untouched":
+        run("tc", "qdisc", "add", "dev", host, "clsact")
+    if name == "filter":
+        foreign_filter(host, "egress", 5)
+
+
+@pytest.mark.parametrize("before", ["untouched", "clsact", "filter"])
+def test_a_host_killed_at_each_step(
+    host: str, before: str, foreign_filter: ForeignFilter, tc_state: TcState
+) -> None:
+    situation(before, host, foreign_filter)
+    was = tc_state(host)
+    steps = steps_of(lambda: attach(server()))
+    detach(host)
+    assert {"journal", "pin-dir", "filter", "link-eth0", "pin-link-eth0", "complete"} <= set(steps)
+    for position, step in enumerate(steps):
+        die_at(position, lambda: attach(server()))
+        if step != "complete":
+            assert state.attachments()[0].complete is False
+        detach(host)
+        assert_nothing_left((host,))
+        assert tc_state(host) == was, step
+
+
+def test_a_switch_killed_at_each_step(switch_ports: list[str]) -> None:
+    steps = steps_of(lambda: attach(switch()))
+    detach("p1")
+    assert {"link-p0", "pin-link-p1", "link-p2", "complete"} <= set(steps)
+    for position in range(len(steps)):
+        die_at(position, lambda: attach(switch()))
+        detach("p1")
+        assert_nothing_left(("p0", "p1", "p2"))
+
+
+def test_attach_goes_on_where_a_crash_was(host: str, tc_state: TcState) -> None:
+    was = tc_state(host)
+    steps = steps_of(lambda: attach(server()))
+    detach(host)
+    for position in range(len(steps) - 1):
+        die_at(position, lambda: attach(server()))
+        attach(server())
+        assert [entry.complete for entry in state.attachments()] == [True]
+        detach(host)
+        assert tc_state(host) == was
+
+
+def test_detach_killed_at_each_step(host: str, tc_state: TcState) -> None:
+    was = tc_state(host)
+    attach(server())
+    steps = steps_of(lambda: detach(host))
+    for position in range(len(steps)):
+        attach(server())
+        die_at(position, lambda: detach(host))
+        detach(host)
+        assert_nothing_left((host,))
+        assert tc_state(host) == was
+
+
+def test_a_failure_at_each_step_leaves_nothing(host: str, tc_state: TcState) -> None:
+    """Not a crash but an error: attach itself puts everything back."""
+    was = tc_state(host)
+    steps = steps_of(lambda: attach(server()))
+    detach(host)
+
+    class Fault(Exception):
+        pass
+
+    for failing in dict.fromkeys(steps):
+
+        def fail(step: str, failing: str = failing) -> None:
+            if step == failing:
+                raise Fault
+
+        faults.on_step = fail
+        try:
+            with pytest.raises(Fault):
+                attach(server())
+        finally:
+            faults.on_step = None
+        assert_nothing_left((host,))
+        assert tc_state(host) == was
+
+
+def test_the_environment_names_a_step_too(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    child = os.fork()
+    if child == 0:
+        os.environ[faults.CRASH_AT] = "filter"
+        try:
+            attach(server())
+        finally:
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+    assert os.WTERMSIG(status) == signal.SIGKILL
+    detach(host)
+    with pytest.raises(UserError, match="not attached"):
+        detach(host)
