@@ -21,6 +21,12 @@ build: .venv/.ready
 	if [ -f loadgen/native/Makefile ]; then \
 		$(MAKE) --no-print-directory -C loadgen/native BUILD=$(abspath $(BUILD)); fi
 
+# The paper's question on real packets: a rack of 6 x 15 workers and 2 clients, three schemes.
+DEMO_RACK ?= netclone-demo
+demo: setup
+	@mkdir -p out/demo
+	.venv/bin/netclone-host rack run --name $(DEMO_RACK) --out out/demo
+
 test: setup
 	$(PY) -m pytest
 

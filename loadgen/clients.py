@@ -53,6 +53,8 @@ class ClientPlan:
     warmup_s: float = 0.0
     arrivals: Arrivals = POISSON
     seed: int = 1
+    start_ns: int = 0
+    """CLOCK_MONOTONIC at which the schedule begins; 0: as soon as the sockets are open."""
     late_s: float = 100e-6
     """A request sent later than this after its time is late."""
     quiet_s: float = 1.0
@@ -212,7 +214,7 @@ def _configure(
     plan: ClientPlan, streams: Sequence[_Stream], peers: ctypes.Array[AlignedPeer], stop: Stop
 ) -> None:
     run = int.from_bytes(os.urandom(4), "little")
-    start_ns = time.monotonic_ns() + int(START_DELAY_S * 1e9)
+    start_ns = plan.start_ns or time.monotonic_ns() + int(START_DELAY_S * 1e9)
     gap, burst = plan.arrivals.native(plan.rate_rps / len(streams))
     flags = (ClientFlag.BUSY if plan.busy else 0) | (ClientFlag.SATURATE if plan.saturate else 0)
     for stream in streams:

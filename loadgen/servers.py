@@ -119,6 +119,14 @@ class VirtualServers:
         self._thread = threading.Thread(target=self._run, name="servers", daemon=True)
         self._thread.start()
 
+    @property
+    def pending(self) -> int:
+        """Requests that wait or are in service now, over all servers; 0 when stopped."""
+        if self._thread is None:
+            return 0
+        ended = ("answered", "clones_dropped", "rejected", "pings")
+        return sum(n.received - sum(getattr(n, end) for end in ended) for n in self._nodes)
+
     def stop(self) -> list[ServerStats]:
         """Stops answering, closes the sockets, and returns one entry a server."""
         if self._thread is not None:

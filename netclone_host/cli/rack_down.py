@@ -22,6 +22,4 @@ def down(rack: str) -> None:
     for namespace, processes in left.processes.items():
         ids = ", ".join(map(str, processes))
         click.echo(f"still running in {namespace}, without links now: process {ids}", err=True)
-    for error in left.errors:
-        click.echo(f"warning: {error}", err=True)
     click.echo(f"rack '{rack}' is down")

@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 import click
 
 from netclone_host import topology as topology_file
+from netclone_host.bpf import abi
+from netclone_host.bpf.request import Mode
 from netclone_host.errors import UserError
 from netclone_host.rack.plan import (
     DEFAULT_CLIENTS,
@@ -17,6 +19,7 @@ from netclone_host.rack.plan import (
     check_rack_name,
     default_topology,
 )
+from netclone_host.rack.programs import Options
 from netclone_host.topology import DEFAULT_WORKERS, Topology
 
 DEFAULT_RACK = "netclone"
@@ -102,3 +105,37 @@ def _parsed_workers(text: str | None) -> int | tuple[int, ...]:
             hint="give one number, or one for each server: --workers 15,15,8,8",
         )
     return numbers[0] if len(numbers) == 1 else numbers
+
+
+def attach_options(command: _Command) -> _Command:
+    """--mode, --loader, --state: what `chosen_attach` takes."""
+    for option in (
+        click.option(
+            "--state",
+            type=click.Choice(["inflight", "app"]),
+            default="inflight",
+            show_default=True,
+            help="Who knows the length of a server's queue: its program or the application.",
+        ),
+        click.option(
+            "--loader",
+            type=click.Choice(["auto", "libbpf", "bcc"]),
+            default="auto",
+            show_default=True,
+            help="What loads the programs.",
+        ),
+        click.option(
+            "--mode",
+            type=click.Choice(["auto", "native", "generic"]),
+            default="auto",
+            show_default=True,
+            help="How XDP programs are attached.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def chosen_attach(mode: str, loader: str, state: str) -> Options:
+    """Options for every program of the rack."""
+    return Options(Mode(mode), loader, abi.StateSource[state.upper()])

@@ -7,15 +7,21 @@ from pathlib import Path
 
 import click
 
-from netclone_host.cli.rack_options import chosen_topology, name_option, size_options
+from netclone_host.cli.rack_options import (
+    attach_options,
+    chosen_attach,
+    chosen_topology,
+    name_option,
+    size_options,
+)
 from netclone_host.rack import build
 from netclone_host.rack.plan import make_plan
-from netclone_host.rack.programs import Options
 
 
 @click.command()
 @name_option
 @size_options
+@attach_options
 @click.option("--racks", "n_racks", default=1, show_default=True, help="1, or 2 with a trunk.")
 @click.option("--no-attach", is_flag=True, help="Build the namespaces, attach no program.")
 def up(
@@ -24,6 +30,9 @@ def up(
     n_servers: int | None,
     n_clients: int | None,
     workers: str | None,
+    mode: str,
+    loader: str,
+    state: str,
     n_racks: int,
     no_attach: bool,
 ) -> None:
@@ -34,6 +43,6 @@ def up(
     """
     topology = chosen_topology(topology_path, n_servers, n_clients, workers)
     plan = make_plan(rack, topology, n_racks)
-    build.up(plan, None if no_attach else Options())
+    build.up(plan, None if no_attach else chosen_attach(mode, loader, state))
     names = " ".join(member.name for member in plan.members)
     click.echo(f"rack '{rack}' is up: {names}")

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from netclone_host import topology as topology_file
+from netclone_host.bpf import faults
 from netclone_host.errors import UserError
 from netclone_host.rack import links, netns, programs
-from netclone_host.rack.journal import Journal, Record, Step, locked
+from netclone_host.rack.journal import Journal, Step, locked
+from netclone_host.rack.netns import NetnsId
 from netclone_host.rack.plan import Plan, Role
 
 Progress = Callable[[str], None]
@@ -26,7 +28,6 @@ class Leftovers:
 
     namespaces: list[str] = field(default_factory=list)  # of that name, but not this rack's
     processes: dict[str, list[int]] = field(default_factory=dict)  # still inside, by namespace
-    errors: list[str] = field(default_factory=list)
 
 
 def require_root() -> None:
@@ -65,6 +66,18 @@ def down(rack: str) -> Leftovers | None:
         return _undo(journal) if journal.exists else None
 
 
+def clear_crashed(rack: str) -> bool:
+    """Remove a rack that a crash left half built; one that is up, or being built, stays."""
+    require_root()
+    # Who builds a rack holds its lock until it is complete.
+    with locked(rack):
+        journal = Journal(rack)
+        if not journal.exists or journal.complete:
+            return False
+        _undo(journal)
+        return True
+
+
 def _refuse_what_is_there(plan: Plan, journal: Journal) -> None:
     if journal.exists:
         state = "is up already" if journal.complete else "was left half built by a crash"
@@ -91,7 +104,10 @@ def _build(plan: Plan, journal: Journal, progress: Progress) -> None:
     for owner in plan.members:
         journal.record(Step.NETNS, name=owner.netns)
         netns.create(owner.netns)
-        journal.record(Step.NETNS_DONE, name=owner.netns, identity=netns.identity(owner.netns))
+        faults.reached(f"rack-created-{owner.netns}")
+        with netns.entered(owner.netns):
+            made = netns.current()
+        journal.record(Step.NETNS_DONE, name=owner.netns, identity=asdict(made))
     progress("links")
     by_name = {switch.name: switch for switch in plan.switches}
     for switch in plan.switches:
@@ -105,39 +121,30 @@ def _build(plan: Plan, journal: Journal, progress: Progress) -> None:
 
 
 def _undo(journal: Journal) -> Leftovers:
+    """Each action may find its work done already: a `down` that died is simply run again."""
     left = Leftovers()
     records = journal.records()
-    known = {r["name"]: tuple(r["identity"]) for r in records if r["step"] == Step.NETNS_DONE}
-    for record in reversed(records):
-        if record["step"] == Step.ATTACH and _is_ours(record["name"], known):
-            try:
-                programs.detach(record["name"], record["links"])
-            except (UserError, OSError) as error:
-                left.errors.append(f"{record['name']}: {error}")
-    namespaces = [record for record in records if record["step"] == Step.NETNS]
-    for record in namespaces:
-        _remove_namespace(record, known, left)
+    known = {
+        record["name"]: NetnsId(**record["identity"])
+        for record in records
+        if record["step"] == Step.NETNS_DONE
+    }
+    for identity in known.values():
+        programs.forget(identity)
+    for record in records:
+        if record["step"] == Step.NETNS:
+            _remove_namespace(record["name"], known.get(record["name"]), left)
     journal.end()
     return left
 
 
-def _is_ours(name: str, known: dict[str, tuple[int, ...]]) -> bool:
-    """Whether the namespace of that name is the one that the journal tells of.
-
-    Without an identity in the journal the crash came within its creation, and it is.
-    """
+def _remove_namespace(name: str, known: NetnsId | None, left: Leftovers) -> None:
+    """Without an identity in the journal the crash came within its creation: it is ours."""
     now = netns.identity(name)
-    return now is not None and known.get(name, now) == now
-
-
-def _remove_namespace(record: Record, known: dict[str, tuple[int, ...]], left: Leftovers) -> None:
-    name = record["name"]
-    if not netns.path_of(name).exists():
-        return
-    if not _is_ours(name, known):
+    if known is not None and now not in (None, known):
         left.namespaces.append(name)
         return
-    if netns.is_namespace(name) and (inside := netns.processes_inside(name)):
+    if now is not None and (inside := netns.processes_inside(name)):
         left.processes[name] = inside
         # They keep the namespace alive; its links go all the same.
         links.delete_pairs(name)

@@ -16,6 +16,7 @@ from typing import NoReturn
 from netclone_host.errors import UserError
 from netclone_host.rack import netns
 
+_CLONE_NEWNS = 0x00020000
 _MS_BIND = 4096
 _MS_REC = 16384
 _MS_SLAVE = 1 << 19
@@ -37,10 +38,8 @@ def run_inside(namespace: str, command: Sequence[str]) -> NoReturn:
 
 def enter_for_good(namespace: str) -> None:
     """Move this process into the node, with the node's /sys; there is no way back."""
-    fd = os.open(netns.path_of(namespace), os.O_RDONLY | os.O_CLOEXEC)
-    netns.set_current(fd)
-    os.close(fd)
-    if _libc.unshare(netns.CLONE_NEWNS) != 0:
+    netns.enter_for_good(namespace)
+    if _libc.unshare(_CLONE_NEWNS) != 0:
         raise _failure("unshare the mounts")
     # Slave: mounts made here stay here, later mounts of the machine still arrive.
     _mount("none", "/", None, _MS_SLAVE | _MS_REC)

@@ -12,15 +12,28 @@ import ctypes
 import errno
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from pyroute2 import netns as pyroute2_netns
 
-NETNS_DIR = Path("/run/netns")
-CLONE_NEWNET = 0x40000000
-CLONE_NEWNS = 0x00020000
+from netclone_host.bpf.netns import NAMED, NetnsId, current, entered
+
+__all__ = [
+    "NETNS_DIR",
+    "NetnsId",
+    "create",
+    "current",
+    "enter_for_good",
+    "entered",
+    "identity",
+    "is_namespace",
+    "path_of",
+    "processes_inside",
+    "remove",
+]
+
+NETNS_DIR = NAMED
+_CLONE_NEWNET = 0x40000000
 _MNT_DETACH = 2
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -57,13 +70,12 @@ def remove(name: str) -> None:
     path.unlink(missing_ok=True)
 
 
-def identity(name: str) -> tuple[int, int] | None:
-    """Device and inode: tells this namespace from a later one of the same name."""
-    try:
-        status = path_of(name).stat()
-    except FileNotFoundError:
+def identity(name: str) -> NetnsId | None:
+    """Tells this namespace from a later one of the same name; None if there is none."""
+    if not is_namespace(name):
         return None
-    return (status.st_dev, status.st_ino)
+    with entered(name):
+        return current()
 
 
 def is_namespace(name: str) -> bool:
@@ -76,33 +88,16 @@ def is_namespace(name: str) -> bool:
     return stat.S_ISREG(status.st_mode) and status.st_dev == here.st_dev
 
 
-def set_current(fd: int) -> None:
-    """Move the calling thread into the network namespace of `fd`."""
-    _check(_libc.setns(fd, CLONE_NEWNET), "setns")
-
-
-@contextmanager
-def entered(name: str) -> Iterator[None]:
-    """The calling thread is inside the namespace within the block."""
-    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        fd = os.open(path_of(name), os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            set_current(fd)
-        finally:
-            os.close(fd)
-        try:
-            yield
-        finally:
-            set_current(home)
-    finally:
-        os.close(home)
+def enter_for_good(name: str) -> None:
+    """Move the calling thread into the namespace; there is no way back."""
+    with path_of(name).open() as file:
+        _check(_libc.setns(file.fileno(), _CLONE_NEWNET), "setns")
 
 
 def processes_inside(name: str) -> list[int]:
     """Ids of processes whose network namespace is this one."""
-    wanted = identity(name)
     found = []
+    namespace = path_of(name).stat()
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
@@ -110,6 +105,6 @@ def processes_inside(name: str) -> list[int]:
             status = (entry / "ns/net").stat()
         except OSError:
             continue
-        if (status.st_dev, status.st_ino) == wanted:
+        if (status.st_dev, status.st_ino) == (namespace.st_dev, namespace.st_ino):
             found.append(int(entry.name))
     return sorted(found)

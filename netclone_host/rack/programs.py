@@ -1,27 +1,150 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Attaches the rack's programs: each node's and each switch's, through the attach API."""
+"""Attaches the rack's programs, node by node, and reads their counters."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import ctypes
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 
+from netclone_host.bpf import abi, detach, pins, state
+from netclone_host.bpf import journal as bpf_journal
+from netclone_host.bpf.attach import AttachRequest, AttachResult, Mode, attach
+from netclone_host.bpf.journal import Attachment
+from netclone_host.bpf.loader import Role as ProgramRole
+from netclone_host.bpf.request import DEFAULT_REQUEST_TIMEOUT_NS
+from netclone_host.control.plan import timeout_slices
 from netclone_host.errors import UserError
-from netclone_host.rack.journal import Journal
-from netclone_host.rack.plan import Plan
+from netclone_host.rack import netns
+from netclone_host.rack.journal import Journal, Step
+from netclone_host.rack.netns import NetnsId
+from netclone_host.rack.plan import NODE_LINK, Node, Plan, Role, SwitchNode
 
 
 @dataclass(frozen=True)
 class Options:
     """What `attach` is told for every node of the rack."""
 
+    mode: Mode = Mode.AUTO
+    loader: str = "auto"
+    state: abi.StateSource = abi.StateSource.INFLIGHT
+    request_timeout_ns: int = DEFAULT_REQUEST_TIMEOUT_NS
+
 
 def attach_all(
     plan: Plan, journal: Journal, options: Options, progress: Callable[[str], None]
 ) -> None:
-    """Attach server, client and switch programs; each is in the journal before it is attached."""
-    raise UserError("this build cannot attach programs yet", hint="give --no-attach")
+    """Attach server, client and switch programs; each is in the journal before it is attached.
+
+    Hosts come first: a veth end with a program receives what the switch redirects.
+    """
+    _mount_bpffs()
+    for node in plan.nodes:
+        progress(f"programs: {node.name}")
+        _attach(journal, node.netns, _node_request(plan, node, options))
+    for switch in plan.switches:
+        progress(f"programs: {switch.name}")
+        _attach(journal, switch.netns, _switch_request(plan, switch, options))
 
 
-def detach(namespace: str, links: Sequence[str]) -> None:
-    """Remove what `attach_all` attached to links of a namespace."""
+def forget(namespace: NetnsId) -> None:
+    """Remove pins and journals of a namespace that is being, or was, removed; filters go with
+    its interfaces. A later namespace with the same inode number keeps its own."""
+    with bpf_journal.locked():
+        for attachment in bpf_journal.attachments(namespace.inode):
+            if attachment.is_of(namespace):
+                detach.undo(attachment, replace(namespace, cookie=0))
+
+
+def attachment_of(namespace: str) -> Attachment | None:
+    """What is attached to the links of a namespace; None without programs."""
+    identity = netns.identity(namespace)
+    if identity is None:
+        return None
+    entries = bpf_journal.attachments(identity.inode)
+    return next((entry for entry in entries if entry.complete and entry.is_of(identity)), None)
+
+
+def require_attached(plan: Plan) -> dict[str, Attachment]:
+    """Name -> attachment of every node and switch; `UserError` if one has none."""
+    found = {}
+    for member in plan.members:
+        attachment = attachment_of(member.netns)
+        if attachment is None:
+            raise UserError(
+                f"{member.name} of the rack '{plan.name}' has no program attached",
+                hint="build the rack without --no-attach, or use another --name",
+            )
+        found[member.name] = attachment
+    return found
+
+
+def mode_of(plan: Plan) -> str:
+    """`native` or `generic`; both, joined by +, if nodes differ."""
+    modes = {attachment.mode for attachment in require_attached(plan).values()}
+    return "+".join(sorted(modes, reverse=True))
+
+
+@contextmanager
+def request_timeout(plan: Plan, at_least_ns: int) -> Iterator[None]:
+    """Within the block no server forgets a request sooner than this."""
+    attachments = require_attached(plan)
+    shift, slices = timeout_slices(at_least_ns)
+    changed: list[tuple[Attachment, bytes]] = []
+    try:
+        for node in plan.servers:
+            attachment = attachments[node.name]
+            with state.pinned_map(attachment, "nc_server_cfg") as table:
+                before = table.lookup(0) or b""
+                config = abi.ServerConfig.from_buffer_copy(before)
+                if slices << shift > config.slices << config.slice_shift:
+                    config.slice_shift, config.slices = shift, slices
+                    changed.append((attachment, before))
+                    table.update(0, config)
+        yield
+    finally:
+        for attachment, before in changed:
+            with suppress(OSError), state.pinned_map(attachment, "nc_server_cfg") as table:
+                table.update(0, before)
+
+
+def _attach(journal: Journal, namespace: str, request: AttachRequest) -> AttachResult:
+    journal.record(Step.ATTACH, name=namespace)
+    with netns.entered(namespace):
+        return attach(request)
+
+
+def _node_request(plan: Plan, node: Node, options: Options) -> AttachRequest:
+    return AttachRequest(
+        ifnames=(NODE_LINK,),
+        role=ProgramRole(node.role.value),
+        server_id=node.server_id if node.role is Role.SERVER else None,
+        state=options.state,
+        mode=options.mode,
+        topology=plan.topology,
+        loader=options.loader,
+        request_timeout_ns=options.request_timeout_ns,
+    )
+
+
+def _switch_request(plan: Plan, switch: SwitchNode, options: Options) -> AttachRequest:
+    return AttachRequest(
+        ifnames=tuple(switch.ports(plan)),
+        role=ProgramRole.SWITCH,
+        mode=options.mode,
+        topology=switch.topology,
+        loader=options.loader,
+        check_peers=False,  # the rack has just made and attached them
+    )
+
+
+def _mount_bpffs() -> None:
+    """Mount the BPF file system where there is none, as systemd would have; it stays."""
+    path = pins.bpffs()
+    if pins.is_mounted(path):
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    if not path.is_dir() or libc.mount(b"bpf", os.fsencode(path), b"bpf", 0, None):
+        pins.require_mounted()

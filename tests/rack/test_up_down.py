@@ -4,16 +4,19 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from netclone_host.bpf import faults, pins
+from netclone_host.bpf import journal as bpf_journal
 from netclone_host.errors import UserError
-from netclone_host.rack import build, netns, status
-from netclone_host.rack.journal import Journal, Record, Step, rack_names
+from netclone_host.rack import build, netns, programs, status
+from netclone_host.rack.journal import Journal, Step, rack_names
 from netclone_host.rack.plan import Plan, default_topology, make_plan
 
 
@@ -22,33 +25,49 @@ def namespaces_of(rack: str) -> list[str]:
     return sorted(path.name for path in netns.NETNS_DIR.glob(f"{rack}-*"))
 
 
-def crash_after_record(rack: str, n: int, before_step: bool) -> int:
-    """Run `rack up` in a process that dies at the n-th record; its exit status.
+def plan_of_two(rack: str) -> Plan:
+    """Two servers and a client."""
+    return make_plan(rack, default_topology(2, 1))
 
-    `before_step`: right after the record, so that the step it announces has not begun;
-    else right before the next record, when the step is done.
-    """
-    program = f"""
-import os
-from netclone_host.rack import build
-from netclone_host.rack.journal import Journal
-from netclone_host.rack.plan import default_topology, make_plan
-records = 0
-def count(_):
-    global records
-    records += 1
-    if records == {n}:
-        os._exit(77)
-plain_record = Journal.record
-def record(self, step, **values):
-    if not {before_step} and records == {n} - 1:
-        os._exit(77)
-    plain_record(self, step, **values)
-Journal.record = record
-Journal.on_record = staticmethod(count)
-build.up(make_plan({rack!r}, default_topology(2, 1)), None)
-"""
-    return subprocess.run([sys.executable, "-c", program], check=False).returncode
+
+def steps_of_up(rack: str, options: programs.Options | None) -> list[str]:
+    """Names of all steps, by an up that succeeds."""
+    steps: list[str] = []
+    with watched(steps.append):
+        build.up(plan_of_two(rack), options)
+    build.down(rack)
+    return steps
+
+
+@contextmanager
+def watched(on_step: Callable[[str], None]) -> Iterator[None]:
+    """`on_step` is called at every step within the block."""
+    faults.on_step = on_step
+    try:
+        yield
+    finally:
+        faults.on_step = None
+
+
+def crash_at(rack: str, options: programs.Options | None, n: int) -> None:
+    """Run `rack up` in a process that is killed at its n-th step (from 0)."""
+    child = os.fork()
+    if child == 0:
+        reached = 0
+
+        def count(_: str) -> None:
+            nonlocal reached
+            if reached == n:
+                os.kill(os.getpid(), signal.SIGKILL)
+            reached += 1
+
+        faults.on_step = count
+        try:
+            build.up(plan_of_two(rack), options)
+        finally:
+            os._exit(1)
+    _, status_word = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status_word) == -signal.SIGKILL
 
 
 def test_up_then_down_leaves_nothing(rack_name: str) -> None:
@@ -60,7 +79,7 @@ def test_up_then_down_leaves_nothing(rack_name: str) -> None:
     assert status.plan_of(rack_name) == plan
     left = build.down(rack_name)
     assert left is not None
-    assert (left.namespaces, left.processes, left.errors) == ([], {}, [])
+    assert (left.namespaces, left.processes) == ([], {})
     assert namespaces_of(rack_name) == []
     assert rack_name not in rack_names()
     assert set(before) <= set(namespaces_of(""))
@@ -106,22 +125,47 @@ def test_a_namespace_made_later_under_the_name_is_left_alone(rack_name: str) -> 
         netns.remove(name)
 
 
-@pytest.mark.parametrize("before_step", [True, False])
-def test_a_crash_at_any_record_is_cleared_by_down(rack_name: str, before_step: bool) -> None:
-    n_records = 4 * 2 + 1
-    for n in range(1, n_records + 1):
-        assert crash_after_record(rack_name, n, before_step) == 77
-        assert Journal(rack_name).exists
-        complete = before_step and n == n_records
+def assert_clear(rack: str) -> None:
+    """Nothing of the rack is left: no namespace, no journal, no attachment, no pin."""
+    assert namespaces_of(rack) == []
+    assert rack not in rack_names()
+
+
+def test_a_crash_at_any_step_is_cleared_by_down(rack_name: str) -> None:
+    steps = steps_of_up(rack_name, None)
+    assert len(steps) == 4 * 3 + 1
+    for n in range(len(steps)):
+        crash_at(rack_name, None, n)
+        complete = n == len(steps) - 1
         assert Journal(rack_name).complete == complete
         if not complete:
             with pytest.raises(UserError, match="half built"):
                 status.plan_of(rack_name)
             with pytest.raises(UserError, match="half built"):
-                build.up(make_plan(rack_name, default_topology(2, 1)), None)
+                build.up(plan_of_two(rack_name), None)
         assert build.down(rack_name) is not None
-        assert namespaces_of(rack_name) == []
-        assert rack_name not in rack_names()
+        assert_clear(rack_name)
+
+
+def test_a_crash_while_attaching_leaves_no_pin_and_no_journal(rack_name: str) -> None:
+    before = {entry.netns_inode for entry in bpf_journal.attachments()}
+    options = programs.Options()
+    steps = steps_of_up(rack_name, options)
+    # Each kind of step once, where it comes last: most is there then. The maps' pins are alike.
+    last = {step: n for n, step in enumerate(steps) if not step.startswith(("rack-", "pin-nc_"))}
+    assert {"journal", "clsact", "filter", "link-s1", "pin-link-s1", "complete"} <= set(last)
+    for n in last.values():
+        crash_at(rack_name, options, n)
+        inodes = {
+            record["identity"]["inode"]
+            for record in Journal(rack_name).records()
+            if record["step"] == Step.NETNS_DONE
+        }
+        assert build.down(rack_name) is not None
+        assert_clear(rack_name)
+        left = {entry.netns_inode for entry in bpf_journal.attachments()} & inodes - before
+        assert left == set()
+        assert not any((pins.root() / f"net-{inode}").exists() for inode in inodes - before)
 
 
 def test_a_half_made_namespace_and_a_torn_journal_are_cleared(rack_name: str) -> None:
@@ -133,18 +177,16 @@ def test_a_half_made_namespace_and_a_torn_journal_are_cleared(rack_name: str) ->
         file.write('{"step": "net')
     left = build.down(rack_name)
     assert left is not None
-    assert left.errors == []
     assert namespaces_of(rack_name) == []
 
 
-def test_a_failing_step_is_undone_at_once(rack_name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail_at_last(record: Record) -> None:
-        if record["step"] == Step.UP:
+def test_a_failing_step_is_undone_at_once(rack_name: str) -> None:
+    def fail_at_last(step: str) -> None:
+        if step.startswith(f"rack-{Step.UP}"):
             raise OSError("no room")
 
-    monkeypatch.setattr(Journal, "on_record", staticmethod(fail_at_last))
-    with pytest.raises(OSError, match="no room"):
-        build.up(make_plan(rack_name, default_topology(2, 1)), None)
+    with watched(fail_at_last), pytest.raises(OSError, match="no room"):
+        build.up(plan_of_two(rack_name), programs.Options())
     assert namespaces_of(rack_name) == []
     assert not Journal(rack_name).exists
 

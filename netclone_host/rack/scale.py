@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""How much time must be stretched for a rack of 90 workers to fit on this machine.
+
+Service times are multiplied by the time scale and rates divided by it, so that queues
+and utilisation stay what they are while the packets' cost becomes small beside the services.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loadgen.workload import Workload
+
+# Share of what the machine can carry that the busiest run may ask for; the queues in front of
+# the processors then add little to the latencies of a stretched rack.
+TARGET_SHARE = 0.3
+MIN_SCALE = 1.0
+# A delay of the machine (a scheduler's slice) must be short beside a stretched service.
+MACHINE_DELAY_NS = 100_000.0
+MIN_SERVICES_PER_DELAY = 25.0
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What the rack carried when it was asked for all it can."""
+
+    copies_per_s: float
+    """Requests through client, switch and server, and their responses back."""
+
+    @property
+    def cost_us(self) -> float:
+        """Time from one request's end to the next one's, both processors together."""
+        return 1e6 / self.copies_per_s if self.copies_per_s else math.inf
+
+
+def copies_per_request(scheme: str, load: float) -> float:
+    """Most copies of a request that a scheme puts on the wire at a load."""
+    if scheme == "c-clone":
+        return 2.0
+    # A clone is made while both candidates are idle, so hardly beyond the half of the load.
+    return 1.0 if scheme == "baseline" else max(1.0, min(2.0, 2.2 - load))
+
+
+def choose_time_scale(
+    calibration: Calibration,
+    workload: Workload,
+    n_workers: int,
+    schemes: Sequence[str],
+    loads: Sequence[float],
+) -> float:
+    """The smallest round scale at which the busiest run keeps below `TARGET_SHARE`."""
+    full_rate_rps = n_workers / (workload.mean_ns * 1e-9)
+    busiest = max(
+        load * copies_per_request(scheme, load) * full_rate_rps
+        for scheme in schemes
+        for load in loads
+    )
+    for_packets = busiest / (TARGET_SHARE * calibration.copies_per_s)
+    for_delays = MACHINE_DELAY_NS * MIN_SERVICES_PER_DELAY / workload.mean_ns
+    return round_up(max(MIN_SCALE, for_packets, for_delays))
+
+
+def round_up(value: float) -> float:
+    """The next number of two significant digits."""
+    step = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return math.ceil(value / step - 1e-9) * step

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""`rack run`: schemes at loads over a rack that is up, one record a run."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from loadgen.clients import ClientPlan, ClientSummary, Stop, run_clients
+from loadgen.endpoints import Endpoint, probe
+from loadgen.priority import prefer_this_thread
+from loadgen.records import RunRecord
+from loadgen.schemes import Scheme
+from loadgen.servers import VirtualServer, VirtualServers
+from loadgen.workload import Workload
+from netclone_host.rack import netns
+from netclone_host.rack.counting import Counting, Snapshot, difference
+from netclone_host.rack.plan import Node, Plan
+from netclone_host.topology import DEFAULT_PORT
+
+# Behind the end of a run a silence of this many mean services (jitter included) means that
+# nothing more will come: e^-40 of the exponential service times are longer.
+QUIET_SERVICES = 40.0
+MIN_QUIET_S = 0.5
+IDLE_POLL_S = 0.01
+# Time to open the clients' sockets and start their threads.
+START_DELAY_NS = 300_000_000
+
+
+@dataclass(frozen=True)
+class SweepSettings:
+    """What is run. Times are real seconds; the service times are multiplied by `time_scale`."""
+
+    schemes: tuple[Scheme, ...]
+    loads: tuple[float, ...]
+    workload: Workload
+    duration_s: float
+    warmup_s: float
+    time_scale: float
+    seed: int = 1
+    repeats: int = 1
+
+    @property
+    def quiet_s(self) -> float:
+        """Silence after which a run's open requests are given up."""
+        slowest = max(1.0, self.workload.jitter.factor)
+        mean_s = self.workload.service.mean_ns * 1e-9 * self.time_scale
+        return max(MIN_QUIET_S, QUIET_SERVICES * slowest * mean_s)
+
+    @property
+    def drain_s(self) -> float:
+        """Longest wait for the answers to an overloaded run's backlog."""
+        return 4 * (self.warmup_s + self.duration_s) + self.quiet_s
+
+    @property
+    def n_runs(self) -> int:
+        """Runs of the whole sweep."""
+        return self.repeats * len(self.loads) * len(self.schemes)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a sweep."""
+
+    scheme: Scheme
+    load: float
+    repeat: int
+
+
+def runs(settings: SweepSettings) -> Iterator[Run]:
+    """All schemes at the first load, then at the next: what is compared is close in time."""
+    for repeat in range(settings.repeats):
+        for load in settings.loads:
+            for scheme in settings.schemes:
+                yield Run(scheme, load, repeat)
+
+
+def endpoint(node: Node, port: int) -> Endpoint:
+    """The node's UDP address, in its namespace."""
+    return Endpoint(str(node.ip4 or node.ip6), port, netns.path_of(node.netns))
+
+
+class Traffic:
+    """The rack's virtual servers, answering inside the `with` block, and its clients."""
+
+    def __init__(self, plan: Plan, workload: Workload, time_scale: float, seed: int) -> None:
+        port = plan.topology.switch.ports[0] if plan.topology.switch.ports else DEFAULT_PORT
+        self.clients = [endpoint(node, 0) for node in plan.clients]
+        self.servers = [endpoint(node, port) for node in plan.servers]
+        self._virtual = VirtualServers(
+            [
+                VirtualServer(where, node.server_id, node.workers, stamp=False)
+                for where, node in zip(self.servers, plan.servers, strict=True)
+            ],
+            workload,
+            time_scale=time_scale,
+            seed=seed,
+        )
+
+    def __enter__(self) -> Traffic:
+        self._virtual.start()
+        try:
+            for client in self.clients:
+                probe(client, self.servers)
+        except BaseException:
+            self._virtual.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._virtual.stop()
+
+    def run(self, plan: ClientPlan, stop: Stop) -> ClientSummary:
+        """Run the clients; blocks until the last answer is there or given up."""
+        return run_clients(plan, self.clients, self.servers, stop)
+
+    def wait_idle(self, timeout_s: float) -> bool:
+        """Wait until no server has a request any more."""
+        deadline = time.monotonic() + timeout_s
+        while self._virtual.pending and time.monotonic() < deadline:
+            time.sleep(IDLE_POLL_S)
+        return not self._virtual.pending
+
+
+def sweep(
+    plan: Plan,
+    settings: SweepSettings,
+    xdp_mode: str,
+    on_start: Callable[[Run], None] = lambda _: None,
+) -> Iterator[RunRecord]:
+    """Run everything; yields each record as soon as it is there."""
+    counting = Counting(plan)
+    for number, run in enumerate(runs(settings)):
+        on_start(run)
+        seed = settings.seed * 1_000_003 + number
+        # Servers of its own for each run: every run draws its own service times.
+        with Traffic(plan, settings.workload, settings.time_scale, seed) as traffic:
+            yield _measure(plan, traffic, counting, settings, run, seed, xdp_mode)
+
+
+def client_plan(plan: Plan, settings: SweepSettings, run: Run, seed: int) -> ClientPlan:
+    """Rate and times of a run, in real seconds."""
+    n_workers = sum(node.workers for node in plan.servers)
+    return ClientPlan(
+        scheme=run.scheme,
+        start_ns=time.monotonic_ns() + START_DELAY_NS,
+        rate_rps=settings.workload.rate_rps(run.load, 1, n_workers, settings.time_scale),
+        duration_s=settings.duration_s,
+        warmup_s=settings.warmup_s,
+        seed=seed,
+        # Late by less than a tenth of the mean service is not late.
+        late_s=max(100e-6, settings.workload.mean_ns * 1e-9 * settings.time_scale / 10),
+        quiet_s=settings.quiet_s,
+        drain_s=settings.drain_s,
+    )
+
+
+def _measure(
+    plan: Plan,
+    traffic: Traffic,
+    counting: Counting,
+    settings: SweepSettings,
+    run: Run,
+    seed: int,
+    xdp_mode: str,
+) -> RunRecord:
+    stop = Stop()
+    clients = client_plan(plan, settings, run, seed)
+    before = counting.snapshot()
+    with ThreadPoolExecutor(1) as reader:
+        # What is sent before the window opens is warm-up, in the counters too.
+        window_ns = clients.start_ns + int(settings.warmup_s * 1e9)
+        at_window = reader.submit(_snapshot_at, counting, window_ns)
+        summary = traffic.run(clients, stop)
+    idle = traffic.wait_idle(settings.drain_s)
+    after = counting.snapshot()
+    record = _record(plan, settings, run, clients, summary)
+    measured = difference(after, at_window.result())
+    record.cloned = counting.total(measured, "switch", "ingress", "cloned")
+    record.clones_dropped = counting.total(measured, "server", "ingress", "dropped_server_busy")
+    record.filtered = counting.total(measured, "switch", "ingress", "filtered_slower_response")
+    record.counters = difference(after, before)
+    record.xdp_mode = xdp_mode
+    record.seed = settings.seed
+    if not idle:
+        record.note = "; ".join(filter(None, [record.note, "servers were not idle at the end"]))
+    return record
+
+
+def _snapshot_at(counting: Counting, at_ns: int) -> Snapshot:
+    prefer_this_thread(sleeps=True)
+    time.sleep(max(0.0, (at_ns - time.monotonic_ns()) * 1e-9))
+    return counting.snapshot()
+
+
+def _record(
+    plan: Plan, settings: SweepSettings, run: Run, clients: ClientPlan, summary: ClientSummary
+) -> RunRecord:
+    scale = settings.time_scale
+    latency = summary.latency
+
+    def us(quantile: float) -> float:
+        return latency.quantile_ns(quantile) / 1e3 / scale if latency.count else math.nan
+
+    return RunRecord(
+        source="rack",
+        scheme=run.scheme.name,
+        service=settings.workload.service.text,
+        jitter=str(settings.workload.jitter),
+        load=run.load,
+        offered_rps=summary.offered_rps * scale,
+        achieved_rps=summary.achieved_rps * scale,
+        sent=summary.sent,
+        answered=summary.answered,
+        unanswered=summary.unanswered,
+        redundant=summary.redundant,
+        p50_us=us(0.5),
+        p90_us=us(0.9),
+        p99_us=us(0.99),
+        p999_us=us(0.999),
+        max_us=us(1.0),
+        mean_us=latency.mean_ns / 1e3 / scale,
+        time_scale=scale,
+        servers=len(plan.servers),
+        workers=sum(node.workers for node in plan.servers),
+        clients=len(plan.clients),
+        duration_s=settings.duration_s,
+        repeat=run.repeat,
+        timestamps="kernel" if clients.kernel_timestamps else "user",
+        kept_schedule=summary.kept_schedule,
+        late_sends=summary.late_sends,
+        late_limit_us=clients.late_s * 1e6,
+        max_late_us=summary.max_late_ns * 1e-3,
+        send_errors=summary.send_errors,
+        link_drops=summary.rx_dropped,
+        stale=summary.stale,
+        partial=summary.partial,
+        note="; ".join(summary.notes),
+    )
