@@ -66,6 +66,20 @@ class SocketOptions(ctypes.Structure):
     ]
 
 
+class XdpOptions(ctypes.Structure):
+    """`struct lg_xdp_options`."""
+
+    _fields_ = [
+        ("netns", ctypes.c_char_p),
+        ("ifname", ctypes.c_char_p),
+        ("xsks_map_fd", c_int32),
+        ("first_queue", c_uint32),
+        ("n_queues", c_uint32),
+        ("flags", c_uint32),
+        ("local", AlignedPeer),
+    ]
+
+
 class Mix(ctypes.Structure):
     """`struct lg_mix`."""
 
@@ -250,6 +264,7 @@ _MIRRORED: tuple[type[ctypes.Structure] | type[ctypes.Union], ...] = (
     TraceEntry,
     CoordinatorServer,
     CoordinatorConfig,
+    XdpOptions,
 )
 
 
@@ -267,6 +282,8 @@ def traffic_library() -> ctypes.CDLL:
         ctypes.POINTER(SocketOptions),
         ctypes.POINTER(ctypes.c_int),
     ]
+    lib.lg_io_xdp_open.restype = c_void_p
+    lib.lg_io_xdp_open.argtypes = [ctypes.POINTER(XdpOptions), ctypes.POINTER(ctypes.c_int)]
     lib.lg_io_close.argtypes = [c_void_p]
     lib.lg_io_close.restype = None
     lib.lg_io_socket_port.argtypes = [c_void_p]

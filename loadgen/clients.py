@@ -10,6 +10,7 @@ Use::
 from __future__ import annotations
 
 import ctypes
+import errno
 import math
 import os
 import threading
@@ -28,10 +29,13 @@ from loadgen.abi import (
 )
 from loadgen.arrivals import POISSON, Arrivals
 from loadgen.endpoints import Endpoint, UdpIo, native_peers
+from loadgen.io import SOCKET, IoOptions, open_io
 from loadgen.native import NativeHist, native_workload
+from loadgen.neighbours import set_macs
 from loadgen.priority import prefer_this_thread
 from loadgen.schemes import Scheme
 from loadgen.workload import Workload
+from loadgen.xdp_io import XdpIo
 from netclone_host.errors import UserError
 
 PAYLOAD_LEN = 84
@@ -75,6 +79,7 @@ class ClientPlan:
     draw_at_client: Workload | None = None
     """Service times are drawn by the client, the same for both copies of a request."""
     mix: Mix | None = None
+    io: IoOptions = SOCKET
     trace_fds: tuple[int, ...] = ()
     """One a stream: gets a `struct lg_trace_entry` an answer."""
 
@@ -99,6 +104,7 @@ class ClientSummary:
     rx_dropped: int = 0
     rx_invalid: int = 0
     all_sent: int = 0
+    io: str = "socket"
     clock_step_ns: int = 0
     duration_s: float = math.nan
     partial: bool = False
@@ -150,7 +156,7 @@ class Stop:
 class _Stream:
     """One thread of C with its socket, configuration and result."""
 
-    def __init__(self, number: int, io: UdpIo) -> None:
+    def __init__(self, number: int, io: UdpIo | XdpIo) -> None:
         self.number = number
         self.io = io
         self.config = ClientConfig()
@@ -179,13 +185,17 @@ def run_clients(
     all streams. Blocks for warm-up, duration and drain. Raises `UserError`.
     """
     stop = stop or Stop()
+    if plan.io.is_xdp and plan.threads > 1:
+        raise UserError("af_xdp drives all queues of an interface in one thread", "use 1 thread")
     peers = native_peers(servers)
     streams: list[_Stream] = []
     try:
         for client in clients:
             for _ in range(plan.threads):
-                io = UdpIo(client, kernel_timestamps=plan.kernel_timestamps)
+                io = open_io(client, plan.io, kernel_timestamps=plan.kernel_timestamps)
                 streams.append(_Stream(len(streams), io))
+        if plan.io.is_xdp:
+            set_macs(peers, servers, clients[0], plan.io.interface())
         _configure(plan, streams, peers, stop)
         threads = [
             threading.Thread(target=s.run, name=f"client-{s.number}", daemon=True) for s in streams
@@ -228,6 +238,8 @@ def _configure(
         c.stream = stream.number
         c.n_groups = plan.stamp_groups
         c.n_filter_tables = plan.filter_tables
+        if isinstance(stream.io, XdpIo):  # passes no program that would do it
+            c.n_groups, c.n_filter_tables = stream.io.n_groups, stream.io.filter_tables
         c.payload_len = plan.payload_len
         c.seed = plan.seed
         # Streams of constant gaps interleave instead of bursting together.
@@ -283,10 +295,19 @@ def _sum(plan: ClientPlan, streams: Sequence[_Stream]) -> ClientSummary:
         for name in ("latency", "late", "sent_gap", "sched_gap"):
             getattr(total, name).merge(getattr(r, name))
         _note_end(total, r)
+        total.io = stream.io.name
     if abs(total.clock_step_ns) > CLOCK_STEP_NS:
         total.notes.append(f"the clock was stepped by {total.clock_step_ns * 1e-6:.1f} ms")
         total.partial = total.partial or plan.kernel_timestamps
     return total
+
+
+def _io_failure(result: ClientResult) -> str:
+    if result.io_error == errno.ENOBUFS:
+        return f"the receive ring starved, {result.rx_dropped} packets were dropped"
+    if result.io_error == errno.ENETDOWN:
+        return "the link went down"
+    return f"the network failed: {os.strerror(result.io_error)}"
 
 
 def _note_end(total: ClientSummary, result: ClientResult) -> None:
@@ -298,7 +319,7 @@ def _note_end(total: ClientSummary, result: ClientResult) -> None:
         case ClientEnd.STOPPED:
             total.notes.append("stopped early")
         case ClientEnd.IO:
-            total.notes.append(f"the network failed: {os.strerror(result.io_error)}")
+            total.notes.append(_io_failure(result))
         case ClientEnd.TRACE:
             raise UserError(
                 f"the trace could not be written: {os.strerror(result.io_error)}",

@@ -21,7 +21,6 @@ def make_record(
     load: float = math.nan,
     time_scale: float = 1.0,
     clients: int = 1,
-    io: str = "socket",
 ) -> RunRecord:
     """The record of one run. Counters of the switch and the servers are the caller's to add.
 
@@ -44,8 +43,8 @@ def make_record(
         clients=clients,
         duration_s=plan.duration_s,
         seed=plan.seed,
-        io=io,
-        timestamps="kernel" if plan.kernel_timestamps else "user",
+        io=summary.io,
+        timestamps="kernel" if plan.kernel_timestamps and not plan.io.is_xdp else "user",
         arrivals=plan.arrivals.text,
         kept_schedule=summary.kept_schedule,
         late_sends=summary.late_sends,

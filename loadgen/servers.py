@@ -21,9 +21,11 @@ from types import TracebackType
 
 from loadgen.abi import ServerConfig, ServerFlag, ServerNode, traffic_library
 from loadgen.endpoints import Endpoint, UdpIo
+from loadgen.io import SOCKET, IoOptions, open_io
 from loadgen.native import NativeHist, native_workload
 from loadgen.priority import prefer_this_thread
 from loadgen.workload import Workload
+from loadgen.xdp_io import XdpIo
 from netclone_host.errors import UserError
 
 DEFAULT_WORKERS = 15
@@ -77,6 +79,7 @@ class VirtualServers:
         seed: int = 1,
         busy: bool = False,
         kernel_timestamps: bool = True,
+        io: IoOptions = SOCKET,
     ) -> None:
         """`workload` stretched by `time_scale`; `busy`: never sleep (needs a core)."""
         self._servers = list(servers)
@@ -85,9 +88,10 @@ class VirtualServers:
         self._seed = seed
         self._busy = busy
         self._kernel_timestamps = kernel_timestamps
+        self._io = io
         self._thread: threading.Thread | None = None
         self._stop = ctypes.c_uint32(0)
-        self._ios: list[UdpIo] = []
+        self._ios: list[UdpIo | XdpIo] = []
         self._maps: list[mmap.mmap] = []
         self._error = 0
         self.stats: list[ServerStats] = []
@@ -144,16 +148,19 @@ class VirtualServers:
         self._error = traffic_library().lg_server_run(ctypes.byref(self._config))
 
     def _fill(self, node: ServerNode, server: VirtualServer) -> None:
-        io = UdpIo(server.endpoint, kernel_timestamps=self._kernel_timestamps)
+        io = open_io(server.endpoint, self._io, kernel_timestamps=self._kernel_timestamps)
         self._ios.append(io)
+        app_state_fd = server.app_state_fd
+        if isinstance(io, XdpIo) and app_state_fd is None:
+            app_state_fd = io.app_state_fd
         node.io = io.handle
         node.workers = server.workers
         node.sid = server.sid
-        node.flags = ServerFlag.STAMP if server.stamp else 0
+        node.flags = ServerFlag.STAMP if server.stamp or self._io.is_xdp else 0
         node.queue_limit = QUEUE_LIMIT
         node.service = native_workload(self._workload, self._scale)
-        if server.app_state_fd is not None:
-            area = mmap.mmap(server.app_state_fd, mmap.PAGESIZE)
+        if app_state_fd is not None:
+            area = mmap.mmap(app_state_fd, mmap.PAGESIZE)
             self._maps.append(area)
             state = ctypes.c_uint32.from_buffer(area)
             node.app_state = ctypes.pointer(state)

@@ -2,6 +2,7 @@
 /* Sizes of the structs that loadgen/abi.py mirrors; it refuses a library that differs. */
 #include "client.h"
 #include "coordinator.h"
+#include "io_xdp.h"
 #include "server.h"
 
 size_t lg_abi_size(unsigned int which)
@@ -25,6 +26,8 @@ size_t lg_abi_size(unsigned int which)
 		return sizeof(struct lg_coordinator_server);
 	case 8:
 		return sizeof(struct lg_coordinator_config);
+	case 9:
+		return sizeof(struct lg_xdp_options);
 	default:
 		return 0;
 	}

@@ -26,7 +26,7 @@ enum lg_body_status {
 	LG_STATUS_STORE_ERROR, /* the store failed or timed out */
 };
 
-struct lg_body {
+struct __attribute__((packed)) lg_body { /* a payload may begin anywhere in a frame */
 	uint32_t magic;
 	uint32_t run;	     /* tells runs apart: an answer of an earlier one is stale */
 	uint16_t stream;     /* thread of the client */

@@ -19,6 +19,13 @@
 /* Longest sleep: *stop is looked at this often. */
 #define NAP_NS 50000000ULL
 
+/* A copy that is prepared in io->tx and not yet sent; the back end may take the packet's
+ * memory away when it is. */
+struct pending {
+	uint64_t sched_ns;
+	bool second; /* of c-clone's two copies */
+};
+
 struct client {
 	const struct lg_client_config *cfg;
 	struct lg_client_result *res;
@@ -34,6 +41,7 @@ struct client {
 	uint64_t send_until_ns;
 	uint64_t all_answered;	/* warm-up included */
 	uint32_t tx_from, tx_n; /* copies prepared and not yet sent */
+	struct pending pending[LG_IO_BATCH];
 	uint64_t last_rx_ns;
 };
 
@@ -112,7 +120,8 @@ static void put_request(struct client *c, uint64_t sched_ns)
 		tx[1].len = tx->len;
 		tx[1].peer = *to[1];
 	}
-	c->tx_n += copies;
+	for (uint32_t i = 0; i < copies; i++)
+		c->pending[c->tx_n++] = (struct pending){sched_ns, i > 0};
 	answered_open(&c->answered, c->seq++);
 }
 
@@ -150,38 +159,26 @@ static uint32_t prepare(struct client *c, uint64_t now_ns)
 }
 
 /* Books one copy as sent at `now_ns`; the second copy of a request only counts as a copy. */
-static void book_sent(struct client *c, const struct lg_tx *tx, bool second, uint64_t now_ns)
+static void book_sent(struct client *c, const struct pending *p, uint64_t now_ns)
 {
-	const struct lg_body *b = (const struct lg_body *)(tx->data + LG_BODY_OFFSET);
 	struct lg_client_result *res = c->res;
-	uint64_t late_ns = now_ns > b->sched_ns ? now_ns - b->sched_ns : 0;
+	uint64_t late_ns = now_ns > p->sched_ns ? now_ns - p->sched_ns : 0;
 
 	res->copies_sent++;
-	if (second)
+	if (p->second)
 		return;
 	if (res->all_sent++)
 		lg_hist_add(&res->sent_gap, now_ns - res->last_sent_ns);
 	else
 		res->first_sent_ns = now_ns;
 	res->last_sent_ns = now_ns;
-	if (!measured(c, b->sched_ns))
+	if (!measured(c, p->sched_ns))
 		return;
 	res->sent++;
 	lg_hist_add(&res->late, late_ns);
 	res->late_sends += late_ns > c->cfg->late_ns;
 	if (late_ns > res->max_late_ns)
 		res->max_late_ns = late_ns;
-}
-
-static bool is_second(const struct client *c, uint32_t i)
-{
-	const struct lg_body *b = (const struct lg_body *)(c->cfg->io->tx[i].data + LG_BODY_OFFSET);
-	const struct lg_body *a;
-
-	if (c->cfg->target != LG_TARGET_TWO || i == 0)
-		return false;
-	a = (const struct lg_body *)(c->cfg->io->tx[i - 1].data + LG_BODY_OFFSET);
-	return a->seq == b->seq;
 }
 
 /* Sends what is prepared, as far as the back end takes it. */
@@ -201,12 +198,12 @@ static void push(struct client *c)
 		c->res->send_errors++;
 		c->res->send_errno = -sent;
 		/* The request was due and is missed: it counts as sent and stays unanswered. */
-		book_sent(c, &io->tx[c->tx_from], is_second(c, c->tx_from), now_ns);
+		book_sent(c, &c->pending[c->tx_from], now_ns);
 		c->tx_from++;
 		return;
 	}
 	for (uint32_t i = c->tx_from; i < c->tx_from + (uint32_t)sent; i++)
-		book_sent(c, &io->tx[i], is_second(c, i), now_ns);
+		book_sent(c, &c->pending[i], now_ns);
 	c->tx_from += (uint32_t)sent;
 }
 

@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "idle_set.h"
 #include "job.h"
+#include "outbox.h"
 
 #define NAP_NS 20000000ULL
 /* Requests at servers or waiting, at once; an index fits the low bits of REQ_ID. */
@@ -35,7 +36,7 @@ struct coordinator {
 	struct job_queue waiting; /* their job.node is the index in the table */
 	struct idle_set idle;
 	struct lg_rng rng;
-	uint32_t tx_n;
+	struct outbox out;
 };
 
 /* NO_CLONE does not tell: the client sets it so that the switch leaves the address alone. */
@@ -103,42 +104,17 @@ static void list_remove(struct coordinator *c, uint32_t i)
 		c->youngest = r->older;
 }
 
-static void flush(struct coordinator *c)
-{
-	struct lg_io *io = c->cfg->io;
-	uint32_t from = 0;
-	int tries = 0;
-
-	while (from < c->tx_n) {
-		int sent = io->ops->commit(io, from, c->tx_n);
-
-		if (sent > 0) {
-			from += (uint32_t)sent;
-		} else if (sent < 0 || ++tries > 1000) {
-			c->cfg->send_errors++;
-			from++;
-		}
-	}
-	c->tx_n = 0;
-}
-
-static struct lg_tx *next_tx(struct coordinator *c)
-{
-	if (c->tx_n == LG_IO_BATCH)
-		flush(c);
-	if (c->tx_n == 0)
-		c->cfg->io->ops->reserve(c->cfg->io, LG_IO_BATCH);
-	return &c->cfg->io->tx[c->tx_n++];
-}
-
 static void send_copy(struct coordinator *c, uint32_t i, int copy, uint32_t server)
 {
 	struct request *r = &c->table[i];
-	struct lg_tx *tx = next_tx(c);
-	struct nc_header *h = (struct nc_header *)tx->data;
+	struct lg_tx *tx = outbox_next(&c->out);
+	struct nc_header *h;
 
 	r->server[copy] = server;
 	c->cfg->servers[server].sent++;
+	if (!tx)
+		return; /* its slot is free again after the timeout */
+	h = (struct nc_header *)tx->data;
 	memcpy(tx->data, r->job->data, r->job->len);
 	tx->len = r->job->len;
 	tx->peer = c->cfg->servers[server].peer;
@@ -195,9 +171,12 @@ static void take_request(struct coordinator *c, const struct lg_rx *rx)
 static void to_client(struct coordinator *c, const struct request *r, const struct lg_rx *rx)
 {
 	const struct nc_header *original = (const struct nc_header *)r->job->data;
-	struct lg_tx *tx = next_tx(c);
-	struct nc_header *h = (struct nc_header *)tx->data;
+	struct lg_tx *tx = outbox_next(&c->out);
+	struct nc_header *h;
 
+	if (!tx)
+		return;
+	h = (struct nc_header *)tx->data;
 	tx->len = rx->len < LG_PAYLOAD_MAX ? rx->len : LG_PAYLOAD_MAX;
 	memcpy(tx->data, rx->data, tx->len);
 	tx->peer = r->job->peer;
@@ -314,7 +293,7 @@ static void loop(struct coordinator *c)
 			expire(c, now_ns);
 			checked_ns = now_ns;
 		}
-		flush(c);
+		outbox_flush(&c->out);
 		if (!n && !c->cfg->busy)
 			c->cfg->io->ops->wait(c->cfg->io, now_ns + NAP_NS);
 	}
@@ -322,6 +301,7 @@ static void loop(struct coordinator *c)
 
 static int set_up(struct coordinator *c)
 {
+	outbox_init(&c->out, c->cfg->io, &c->cfg->send_errors);
 	c->table = calloc(TABLE_SIZE, sizeof(*c->table));
 	if (!c->table || idle_set_init(&c->idle, c->cfg->n_servers))
 		return -ENOMEM;

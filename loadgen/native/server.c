@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "job.h"
+#include "outbox.h"
 
 /* Longest sleep: *stop is looked at this often. */
 #define NAP_NS 20000000ULL
@@ -18,7 +19,7 @@ struct node {
 	struct lg_server_node *pub;
 	struct job_queue waiting;
 	struct job_heap in_service;
-	uint32_t tx_n; /* responses prepared in io->tx */
+	struct outbox out;
 	struct lg_rng rng;
 };
 
@@ -49,35 +50,14 @@ static void publish(struct node *n)
 		*n->pub->app_state = (uint32_t)n->waiting.count;
 }
 
-static void flush(struct node *n)
-{
-	struct lg_io *io = n->pub->io;
-	uint32_t from = 0;
-	int tries = 0;
-
-	while (from < n->tx_n) {
-		int sent = io->ops->commit(io, from, n->tx_n);
-
-		if (sent > 0) {
-			from += (uint32_t)sent;
-		} else if (sent < 0 || ++tries > 1000) {
-			n->pub->send_errors++;
-			from++;
-		}
-	}
-	n->tx_n = 0;
-}
-
 /* Puts the response into the node's next send. */
 static void respond(struct node *n, const struct job *j)
 {
-	struct lg_io *io = n->pub->io;
+	struct lg_tx *tx = outbox_next(&n->out);
 	struct nc_header *h;
-	struct lg_tx *tx;
 
-	if (n->tx_n == 0)
-		io->ops->reserve(io, LG_IO_BATCH);
-	tx = &io->tx[n->tx_n];
+	if (!tx)
+		return;
 	memcpy(tx->data, j->data, j->len);
 	tx->len = j->len;
 	tx->peer = j->peer;
@@ -87,8 +67,6 @@ static void respond(struct node *n, const struct job *j)
 		h->sid = nc_htonl(n->pub->sid);
 		h->state = nc_htonl((uint32_t)n->waiting.count);
 	}
-	if (++n->tx_n == LG_IO_BATCH)
-		flush(n);
 }
 
 static double service_ns(struct node *n, const struct job *j)
@@ -230,8 +208,7 @@ static void loop(struct server *s)
 
 			got += receive(s, n);
 			finish(s, n, lg_now_ns());
-			if (n->tx_n)
-				flush(n);
+			outbox_flush(&n->out);
 		}
 		if (!got && !s->cfg->busy)
 			nap(s);
@@ -264,6 +241,7 @@ static int set_up(struct server *s)
 		struct node *n = &s->node[i];
 
 		n->pub = &s->cfg->nodes[i];
+		outbox_init(&n->out, n->pub->io, &n->pub->send_errors);
 		lg_rng_seed(&n->rng, s->cfg->seed, 0x10000 + n->pub->sid);
 		lg_dist_start(&n->pub->service, &n->rng);
 		error = job_heap_init(&n->in_service, n->pub->workers + 1);

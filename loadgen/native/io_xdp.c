@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#define _GNU_SOURCE
+#include "io_xdp.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "frame.h"
+#include "netns.h"
+#include "xdp_queue.h"
+
+/* The link and the rings' drops are looked at this often. */
+#define CHECK_NS 100000000ULL
+
+struct lg_io_xdp {
+	struct lg_io io;
+	struct lg_frame_source source;
+	uint32_t headers; /* bytes in front of the payload */
+	uint16_t port;	  /* network order */
+	uint32_t flags;
+	uint32_t n_queues;
+	uint32_t next_rx; /* queues are polled in turn */
+	int control_fd;	  /* a socket in the interface's namespace, for its flags */
+	char ifname[IFNAMSIZ];
+	uint64_t checked_ns;
+	uint64_t tx_addr[LG_IO_BATCH];
+	uint32_t tx_reserved;
+	struct xdp_queue queue[LG_XDP_MAX_QUEUES];
+};
+
+static void check_link(struct lg_io_xdp *x)
+{
+	struct ifreq request = {0};
+	uint64_t starved = 0, all = 0;
+
+	memcpy(request.ifr_name, x->ifname, IFNAMSIZ);
+	if (ioctl(x->control_fd, SIOCGIFFLAGS, &request))
+		x->io.failed = errno;
+	else if (!(request.ifr_flags & IFF_UP) || !(request.ifr_flags & IFF_RUNNING))
+		x->io.failed = ENETDOWN;
+	for (uint32_t i = 0; i < x->n_queues; i++)
+		xdp_queue_drops(&x->queue[i], &starved, &all);
+	x->io.rx_dropped = all;
+	if (starved && !(x->flags & LG_XDP_ENDURE))
+		x->io.failed = ENOBUFS;
+}
+
+static void check_sometimes(struct lg_io_xdp *x)
+{
+	uint64_t now_ns = lg_now_ns();
+
+	if (now_ns - x->checked_ns < CHECK_NS)
+		return;
+	x->checked_ns = now_ns;
+	check_link(x);
+}
+
+/* All is sent through the first queue: in copy mode the queue decides nothing, with
+ * zero-copy one ring takes more than one thread can fill. */
+static uint32_t xdp_reserve(struct lg_io *io, uint32_t want)
+{
+	struct lg_io_xdp *x = (struct lg_io_xdp *)io;
+	struct xdp_queue *q = &x->queue[0];
+
+	if (want > LG_IO_BATCH)
+		want = LG_IO_BATCH;
+	if (q->n_spare_tx < want + x->tx_reserved)
+		xdp_queue_reclaim(q);
+	while (x->tx_reserved < want && q->n_spare_tx) {
+		uint32_t i = x->tx_reserved++;
+
+		x->tx_addr[i] = q->spare_tx[--q->n_spare_tx];
+		io->tx[i].data = q->area + x->tx_addr[i] + LG_FRAME_ROOM;
+	}
+	if (x->tx_reserved < want) { /* frames wait in the ring: make them go */
+		int error = xdp_queue_kick(q);
+
+		if (error)
+			io->failed = -error;
+	}
+	return x->tx_reserved < want ? x->tx_reserved : want;
+}
+
+static int xdp_commit(struct lg_io *io, uint32_t from, uint32_t n)
+{
+	struct lg_io_xdp *x = (struct lg_io_xdp *)io;
+	struct xdp_queue *q = &x->queue[0];
+	uint32_t at = 0, count = n - from;
+	int error;
+
+	if (!xsk_ring_prod__reserve(&q->tx, count, &at)) {
+		xdp_queue_kick(q);
+		return 0;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		struct xdp_desc *desc = xsk_ring_prod__tx_desc(&q->tx, at + i);
+		struct lg_tx *tx = &io->tx[from + i];
+
+		lg_frame_write(&x->source, &tx->peer, tx->data, tx->len);
+		desc->addr = x->tx_addr[from + i] + LG_FRAME_ROOM - x->headers;
+		desc->len = x->headers + tx->len;
+		desc->options = 0;
+	}
+	xsk_ring_prod__submit(&q->tx, count);
+	/* What was reserved behind n is kept for the next batch. */
+	x->tx_reserved -= n;
+	memmove(x->tx_addr, x->tx_addr + n, x->tx_reserved * sizeof(x->tx_addr[0]));
+	for (uint32_t i = 0; i < x->tx_reserved; i++)
+		io->tx[i].data = q->area + x->tx_addr[i] + LG_FRAME_ROOM;
+	error = xdp_queue_kick(q);
+	if (error)
+		io->failed = -error;
+	return (int)count;
+}
+
+static uint32_t take_frames(struct lg_io_xdp *x, struct xdp_queue *q, uint32_t n)
+{
+	uint64_t now_ns = lg_now_ns();
+	uint32_t at = 0, got = xsk_ring_cons__peek(&q->rx, LG_IO_BATCH - n, &at);
+
+	for (uint32_t i = 0; i < got; i++) {
+		const struct xdp_desc *desc = xsk_ring_cons__rx_desc(&q->rx, at + i);
+		struct lg_rx *rx = &x->io.rx[n];
+
+		/* The kernel leaves headroom: the frame begins at a multiple of its size. */
+		q->lent_rx[q->n_lent_rx++] = desc->addr - desc->addr % XDP_QUEUE_FRAME_SIZE;
+		rx->data = lg_frame_read(q->area + desc->addr, desc->len, x->port, &rx->len,
+					 &rx->peer);
+		rx->ns = now_ns;
+		if (rx->data)
+			n++;
+		else
+			x->io.rx_invalid++;
+	}
+	xsk_ring_cons__release(&q->rx, got);
+	return n;
+}
+
+static uint32_t xdp_poll(struct lg_io *io)
+{
+	struct lg_io_xdp *x = (struct lg_io_xdp *)io;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < x->n_queues; i++)
+		xdp_queue_return(&x->queue[i]);
+	for (uint32_t i = 0; i < x->n_queues && n < LG_IO_BATCH; i++)
+		n = take_frames(x, &x->queue[(x->next_rx + i) % x->n_queues], n);
+	x->next_rx++;
+	check_sometimes(x);
+	return n;
+}
+
+static void xdp_wait(struct lg_io *io, uint64_t until_ns)
+{
+	struct lg_io_xdp *x = (struct lg_io_xdp *)io;
+	struct pollfd fds[LG_XDP_MAX_QUEUES];
+	uint64_t now_ns = lg_now_ns();
+	struct timespec t = lg_timespec(until_ns > now_ns ? until_ns - now_ns : 0);
+
+	for (uint32_t i = 0; i < x->n_queues; i++)
+		fds[i] = (struct pollfd){.fd = x->queue[i].fd, .events = POLLIN};
+	ppoll(fds, x->n_queues, &t, NULL);
+}
+
+static void xdp_close(struct lg_io *io)
+{
+	struct lg_io_xdp *x = (struct lg_io_xdp *)io;
+
+	for (uint32_t i = 0; i < x->n_queues; i++)
+		xdp_queue_close(&x->queue[i]);
+	if (x->control_fd >= 0)
+		close(x->control_fd);
+	free(x);
+}
+
+static const struct lg_io_ops xdp_ops = {
+	.reserve = xdp_reserve,
+	.commit = xdp_commit,
+	.poll = xdp_poll,
+	.wait = xdp_wait,
+	.close = xdp_close,
+};
+
+static int read_mac(struct lg_io_xdp *x)
+{
+	struct ifreq request = {0};
+
+	memcpy(request.ifr_name, x->ifname, IFNAMSIZ);
+	if (ioctl(x->control_fd, SIOCGIFHWADDR, &request))
+		return -errno;
+	memcpy(x->source.local.mac, request.ifr_hwaddr.sa_data, 6);
+	return 0;
+}
+
+/* In the interface's namespace. */
+static int open_all(struct lg_io_xdp *x, const struct lg_xdp_options *o)
+{
+	int error;
+
+	x->control_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (x->control_fd < 0)
+		return -errno;
+	error = read_mac(x);
+	for (uint32_t i = 0; i < o->n_queues && !error; i++) {
+		error = xdp_queue_open(&x->queue[i], x->ifname, o->first_queue + i, o->flags);
+		if (error)
+			break;
+		x->n_queues++;
+		if (o->xsks_map_fd >= 0)
+			error = xsk_socket__update_xskmap(x->queue[i].xsk, o->xsks_map_fd);
+	}
+	return error;
+}
+
+struct lg_io *lg_io_xdp_open(const struct lg_xdp_options *o, int *error)
+{
+	struct lg_io_xdp *x;
+	int former;
+
+	*error = EINVAL;
+	if (!o->n_queues || o->n_queues > LG_XDP_MAX_QUEUES || strlen(o->ifname) >= IFNAMSIZ)
+		return NULL;
+	x = calloc(1, sizeof(*x));
+	*error = ENOMEM;
+	if (!x)
+		return NULL;
+	strcpy(x->ifname, o->ifname);
+	x->control_fd = -1;
+	x->source.local = o->local;
+	x->flags = o->flags;
+	x->headers = lg_frame_headers(o->local.sa.sa_family);
+	x->port =
+		o->local.sa.sa_family == AF_INET6 ? o->local.in6.sin6_port : o->local.in4.sin_port;
+	x->io.ops = &xdp_ops;
+	former = lg_netns_enter(o->netns);
+	*error = former < -1 ? -(former + 1) : -open_all(x, o);
+	lg_netns_leave(former);
+	if (*error) {
+		xdp_close(&x->io);
+		return NULL;
+	}
+	x->io.fd = x->n_queues == 1 ? x->queue[0].fd : -1;
+	return &x->io;
+}
+
+int lg_io_xdp_is_zero_copy(const struct lg_io *io)
+{
+	const struct lg_io_xdp *x = (const struct lg_io_xdp *)io;
+
+	for (uint32_t i = 0; i < x->n_queues; i++)
+		if (!x->queue[i].zero_copy)
+			return 0;
+	return 1;
+}

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The af_xdp back end over veth, beside the programs of both roles."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from loadgen.clients import ClientPlan, run_clients
+from loadgen.endpoints import probe
+from loadgen.io import SOCKET, IoOptions
+from loadgen.lab import IFNAME, Pair, set_link, veth_pair
+from loadgen.report import make_record
+from loadgen.schemes import find_scheme
+from loadgen.servers import VirtualServer, VirtualServers
+from loadgen.workload import parse_workload
+from loadgen.xdp_io import XdpIo, XdpMode
+from netclone_host.bpf import attach, detach, netns, state
+from netclone_host.bpf.abi import StateSource
+from netclone_host.bpf.loader import Role
+from netclone_host.bpf.request import AttachRequest
+from netclone_host.counters import Hook
+from netclone_host.errors import UserError
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and XDP need root")
+
+AF_XDP = IoOptions("af_xdp", IFNAME)
+WORKLOAD = parse_workload("const:100us")
+
+
+def attach_server(pair: Pair, state_source: StateSource) -> None:
+    with netns.entered(pair.server.netns):
+        attach.attach(
+            AttachRequest(
+                (IFNAME,), Role.SERVER, server_id=1, workers=4, servers=2, state=state_source
+            )
+        )
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    """Client and server joined by a veth pair, both with their programs."""
+    with veth_pair() as made:
+        with netns.entered(made.client.netns):
+            attach.attach(AttachRequest((IFNAME,), Role.CLIENT, servers=2))
+        attach_server(made, StateSource.APP)
+        yield made
+        for node in (made.client, made.server):
+            with netns.entered(node.netns):
+                detach.detach(IFNAME)
+
+
+def servers(pair: Pair, io: IoOptions = SOCKET) -> VirtualServers:
+    return VirtualServers([VirtualServer(pair.server.endpoint(), 1, workers=4)], WORKLOAD, io=io)
+
+
+def plan(io: IoOptions, duration_s: float = 0.5) -> ClientPlan:
+    return ClientPlan(
+        find_scheme("netclone"), rate_rps=2000, duration_s=duration_s, quiet_s=0.3, io=io
+    )
+
+
+@pytest.mark.parametrize("server_io", [SOCKET, AF_XDP], ids=["socket", "af_xdp"])
+@pytest.mark.parametrize("client_io", [SOCKET, AF_XDP], ids=["socket", "af_xdp"])
+def test_every_combination_answers_everything(
+    pair: Pair, client_io: IoOptions, server_io: IoOptions
+) -> None:
+    with servers(pair):
+        probe(pair.client.endpoint(0), [pair.server.endpoint()])
+    with servers(pair, server_io) as running:
+        p = plan(client_io)
+        summary = run_clients(p, [pair.client.endpoint(5555)], [pair.server.endpoint()])
+    assert summary.answered == summary.sent > 500
+    assert summary.stale == summary.rx_invalid == summary.rx_dropped == 0
+    assert running.stats[0].received == summary.all_sent
+    record = make_record(p, summary, WORKLOAD, source="loadgen")
+    assert record.io == ("af_xdp copy" if client_io.is_xdp else "socket")
+    # The role's program saw each response, and its verdict came first.
+    with netns.entered(pair.client.netns):
+        counted = state.read_counters(state.attached_to(IFNAME))
+    assert counted[Hook.INGRESS]["response_delivered"] >= summary.answered
+
+
+def test_server_stamps_its_id_itself(pair: Pair, tmp_path: object) -> None:
+    with servers(pair):
+        probe(pair.client.endpoint(0), [pair.server.endpoint()])
+    read, write = os.pipe()
+    with servers(pair, AF_XDP), os.fdopen(read, "rb") as trace:
+        p = ClientPlan(
+            find_scheme("netclone"), rate_rps=500, duration_s=0.2, quiet_s=0.3, io=AF_XDP,
+            trace_fds=(write,),
+        )  # fmt: skip
+        summary = run_clients(p, [pair.client.endpoint(5555)], [pair.server.endpoint()])
+        os.close(write)
+        entries = trace.read()
+    assert summary.answered > 50
+    assert len(entries) == 40 * summary.answered
+    assert {entries[at + 32] for at in range(0, len(entries), 40)} == {1}
+
+
+def test_link_down_ends_the_run_with_what_there_is(pair: Pair) -> None:
+    with servers(pair):
+        probe(pair.client.endpoint(0), [pair.server.endpoint()])
+        timer = threading.Timer(0.6, set_link, (pair.client,), {"up": False})
+        timer.start()
+        summary = run_clients(
+            plan(AF_XDP, duration_s=30), [pair.client.endpoint(5555)], [pair.server.endpoint()]
+        )
+        timer.join()
+    assert summary.partial
+    assert summary.answered > 500
+    assert "the link went down" in summary.notes
+    assert not summary.kept_schedule
+
+
+def test_linux_gets_the_packets_again_afterwards(pair: Pair) -> None:
+    with servers(pair):
+        probe(pair.client.endpoint(0), [pair.server.endpoint()])
+        run_clients(plan(AF_XDP), [pair.client.endpoint(5555)], [pair.server.endpoint()])
+        probe(pair.client.endpoint(0), [pair.server.endpoint()])
+
+
+def test_errors(pair: Pair) -> None:
+    client = pair.client.endpoint(5555)
+    io = XdpIo(client, IFNAME)
+    try:
+        with pytest.raises(UserError, match="queue 0 of eth0 belong"):
+            XdpIo(client, IFNAME)
+    finally:
+        io.close()
+    with pytest.raises(UserError, match="has no queues 0 to 59"):
+        XdpIo(client, IFNAME, queues=60)
+    with pytest.raises(UserError, match="no zero-copy"):
+        XdpIo(client, IFNAME, mode=XdpMode.ZERO_COPY)
+    with pytest.raises(UserError, match="no interface"):
+        XdpIo(client, "nosuch0")
+    with pytest.raises(UserError, match="needs an interface"):
+        run_clients(plan(IoOptions("af_xdp")), [client], [pair.server.endpoint()])
+    with pytest.raises(UserError, match="is no neighbour"):
+        run_clients(plan(AF_XDP), [client], [type(client)("10.9.0.77")])
+    with netns.entered(pair.server.netns):
+        detach.detach(IFNAME)
+    with pytest.raises(UserError, match="not attached"):
+        XdpIo(pair.server.endpoint(), IFNAME)
+    attach_server(pair, StateSource.INFLIGHT)
+    with pytest.raises(UserError, match="counts requests by itself"):
+        XdpIo(pair.server.endpoint(), IFNAME)
