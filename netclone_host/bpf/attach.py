@@ -69,9 +69,10 @@ def attach(request: AttachRequest) -> AttachResult:
         namespace = netns.current()
         warnings = precheck.check(job, ports, namespace)
         loader = loader_of(request.loader)
-        with loader.load(request.role, job.sizes) as loaded:
+        indices = {port.name: port.ifindex for port in ports}
+        with loader.load(request.role, job.sizes(indices.values())) as loaded:
             modes = request.mode.to_try()
-            job.write(loaded, {port.name: port.ifindex for port in ports}, modes[0])
+            job.write(loaded, indices, modes[0])
             attachment = _new_attachment(job, ports, namespace, loader.name)
             precheck.clear_own(ports, namespace)
             _Installation(job, loaded, attachment, namespace).run(modes)

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from netclone_host.bpf import abi
@@ -63,7 +63,12 @@ class Job:
 
     request: AttachRequest
     settings: ServerSettings | ClientSettings | SwitchTables
-    sizes: dict[str, int] = field(default_factory=dict)
+
+    def sizes(self, ifindices: Iterable[int]) -> dict[str, int]:
+        """Map name -> max_entries, of the maps that depend on the topology and the ports."""
+        if isinstance(self.settings, SwitchTables):
+            return xdp.switch_sizes(self.settings, ifindices)
+        return {}
 
     def port_names(self) -> set[PortName]:
         """Ports that servers sit behind (a switch's)."""
@@ -234,7 +239,7 @@ def _switch(request: AttachRequest) -> Job:
         _check_range("server timeout (ms)", request.server_timeout_ms, 0, 3_600_000)
         tables = replace(tables, server_timeout_ns=request.server_timeout_ms * 1_000_000)
     _check_switch_ports(request, tables)
-    return Job(request, tables, xdp.switch_sizes(tables))
+    return Job(request, tables)
 
 
 def _check_switch_ports(request: AttachRequest, tables: SwitchTables) -> None:

@@ -19,13 +19,15 @@ IfindexOf = Mapping[PortName, int]
 """Port of the topology -> index of the interface in this network namespace."""
 
 
-def switch_sizes(tables: SwitchTables) -> dict[str, int]:
-    """max_entries of the maps that depend on the topology. GRP 0 takes an entry too."""
+def switch_sizes(tables: SwitchTables, ifindices: Iterable[int]) -> dict[str, int]:
+    """max_entries of the maps that depend on the topology and on the interfaces' indices.
+    GRP 0 takes an entry too."""
     room = max(tables.n_groups, tables.capacity * (tables.capacity - 1)) + 1
     return {
         "nc_groups": room,
         "nc_clone_ports": room,
         "nc_filter": tables.filter_tables * tables.filter_slots,
+        "nc_ports": max([abi.DEFAULT_PORT_ENTRIES, *(index + 1 for index in ifindices)]),
     }
 
 

@@ -59,6 +59,11 @@ NC_INLINE struct nc_scratch *nc_scratch_of(void)
 	return nc_scratch.lookup(&index);
 }
 
+NC_INLINE nc_u16 nc_frame_sum(void *frame, nc_u32 offset, nc_u32 len)
+{
+	return nc_chunked_sum(frame, offset, len);
+}
+
 BPF_TABLE("array", u32, struct nc_switch_config, nc_switch_cfg, 1);
 BPF_TABLE("array", u32, struct nc_group, nc_groups, NC_GROUP_ENTRIES);
 BPF_TABLE("array", u32, struct nc_server, nc_servers, NC_MAX_SERVERS);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* nc_frame_sum for the kernel. A loop over packet bytes would be walked by the verifier
+/* nc_chunked_sum: the kernel's nc_frame_sum. A loop over packet bytes would be walked by the verifier
  * once on every path that leads to it, and BCC has no calls between functions: so the
  * bytes are copied out in chunks, and a helper adds them up. Needs nc_scratch_of(). */
 #ifndef NETCLONE_STATE_FRAME_SUM_H
@@ -17,7 +17,7 @@ struct nc_scratch {
 NC_INLINE struct nc_scratch *nc_scratch_of(void);
 
 /* 0 for a frame that ends before offset + len, which nc_parse has excluded. */
-NC_INLINE nc_u16 nc_frame_sum(void *frame, nc_u32 offset, nc_u32 len)
+NC_INLINE nc_u16 nc_chunked_sum(void *frame, nc_u32 offset, nc_u32 len)
 {
 	struct nc_scratch *scratch = nc_scratch_of();
 	nc_u64 sum = 0;

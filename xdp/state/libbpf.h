@@ -81,6 +81,17 @@ NC_INLINE struct nc_scratch *nc_scratch_of(void)
 	return bpf_map_lookup_elem(&nc_scratch, &index);
 }
 
+/* Global, so that the verifier looks at it once and not on every path that leads here. */
+__attribute__((noinline)) int nc_xdp_frame_sum(struct xdp_md *ctx, nc_u32 offset, nc_u32 len)
+{
+	return nc_chunked_sum(ctx, offset, len);
+}
+
+NC_INLINE nc_u16 nc_frame_sum(void *frame, nc_u32 offset, nc_u32 len)
+{
+	return (nc_u16)nc_xdp_frame_sum(frame, offset, len);
+}
+
 NC_ARRAY(nc_switch_cfg, struct nc_switch_config, 1, 0);
 NC_ARRAY(nc_groups, struct nc_group, NC_DEFAULT_SERVERS *(NC_DEFAULT_SERVERS - 1) + 1, 0);
 NC_ARRAY(nc_servers, struct nc_server, NC_MAX_SERVERS, 0);
