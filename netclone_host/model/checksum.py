@@ -106,7 +106,7 @@ def _write(p: Packet, checksum: int) -> None:
 
 
 def seal_at_egress(before: Packet, after: Packet, offloaded: bool) -> None:
-    """On a host's way out the kernel knows what the sum is, and a socket that sends
-    without one (UDP only) wants none."""
-    if before.protocol != UDP or l4_checksum(before) != 0:
-        seal(before, after, offloaded, mark_survives=True)
+    """On a host's way out the kernel knows what the sum is: a partial one (`offloaded`)
+    does not cover the header, and a socket that sends without one (UDP only) wants none."""
+    if not offloaded and (before.protocol != UDP or l4_checksum(before) != 0):
+        seal(before, after, partial=False, mark_survives=True)

@@ -151,6 +151,14 @@ def counting(book: Book) -> None:
     ):
         scenario.send(WIRE, frame, (LINUX, frame), counts="request_admitted")
     scenario.leaves(in_flight=3)
+    scenario = book.server(
+        "counts-add-up", "port, REQ_ID and CLIENT_ID counted up from one start do not meet"
+    )
+    for n in range(8):
+        for flags in (0, 2):
+            frame = asks(sport=40000 + n, flags=flags, client_id=n)
+            scenario.send(WIRE, frame, (LINUX, frame), counts="request_admitted")
+    scenario.leaves(in_flight=16)
     scenario = fill(book.server("answered-twice", "the second answer lowers nothing"), 3)
     done = answers(100)
     for _ in range(2):

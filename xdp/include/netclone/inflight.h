@@ -24,14 +24,15 @@ NC_INLINE nc_u32 nc_slice_now(struct nc_env *env, const struct nc_server_config 
 	return (nc_u32)(nc_now_ns(env) >> (cfg->slice_shift & 63));
 }
 
-/* 48 bits, never 0. client_ip: the last 32 bits of the address will do. */
+/* 48 bits, never 0. Ports and client ids are spread before they are added: clients that
+ * count ids, ports and CLIENT_IDs up from the same start must not meet. */
 NC_INLINE nc_u64 nc_inflight_key(const struct nc_header *h, nc_be32 client_ip, nc_be16 client_port)
 {
 	nc_u64 key = (nc_u64)client_ip << 32 | h->req_id;
 
-	key ^= (nc_u64)client_port << 32;
+	key += client_port * 0xbf58476d1ce4e5b9ULL;
 	if (nc_unlikely(nc_has_client_id(h)))
-		key ^= (nc_u64)(h->client_id + 1U) << 40;
+		key += (h->client_id + 1U) * 0x94d049bb133111ebULL;
 	key = nc_mix(key) >> NC_SLICE_BITS;
 	return key ? key : 1;
 }

@@ -49,6 +49,9 @@ NC_INLINE void nc_server_response(struct nc_env *env, const struct nc_server_con
 		h->idx = h->pkt_index % cfg->n_filter_tables;
 }
 
+/* An IPv6 address in 32 bits. A macro: fields of a packed structure have no alignment. */
+#define nc_word_of(ip6) ((ip6)[0] ^ (ip6)[1] ^ (ip6)[2] ^ (ip6)[3])
+
 /* A server does not know how many groups there are. */
 NC_INLINE enum nc_counter nc_server_parse(const struct nc_server_config *cfg,
 					  const struct nc_frame *frame, enum nc_type type,
@@ -75,7 +78,7 @@ NC_INLINE enum nc_counter nc_server_ingress(struct nc_env *env, const struct nc_
 
 	if (reason != NC_PARSED)
 		return reason;
-	client = p.is_ip6 ? nc_ip6_of(&p)->src[3] : nc_ip4_of(&p)->src;
+	client = p.is_ip6 ? nc_word_of(nc_ip6_of(&p)->src) : nc_ip4_of(&p)->src;
 	return nc_server_request(env, cfg, p.nc, nc_inflight_key(p.nc, client, p.src_port),
 				 nc_slice_now(env, cfg));
 }
@@ -92,7 +95,7 @@ NC_INLINE enum nc_counter nc_server_egress(struct nc_env *env, const struct nc_s
 	if (reason != NC_PARSED)
 		return reason;
 	old = *p->nc;
-	client = p->is_ip6 ? nc_ip6_of(p)->dst[3] : nc_ip4_of(p)->dst;
+	client = p->is_ip6 ? nc_word_of(nc_ip6_of(p)->dst) : nc_ip4_of(p)->dst;
 	nc_server_response(env, cfg, p->nc, nc_inflight_key(p->nc, client, p->dst_port),
 			   nc_slice_now(env, cfg));
 	out->diff = nc_header_diff(&old, p->nc);
