@@ -172,11 +172,13 @@ NC_ARRAY(nc_server_cfg, struct nc_server_config, 1, 0);
 NC_ARRAY(nc_inflight, nc_u64, 1 << NC_INFLIGHT_SLOTS_LOG2, 0);
 NC_ARRAY(nc_slices, struct nc_slices, 1, 0);
 NC_ARRAY(nc_app_state, nc_u32, 1, BPF_F_MMAPABLE);
+NC_ARRAY(nc_reserve, struct nc_reserve, 1, 0);
 
 NC_SINGLE_ACCESSOR(nc_server_cfg_of, const struct nc_server_config, nc_server_cfg)
 NC_ACCESSOR(nc_inflight_slot, nc_u64, nc_inflight)
 NC_SINGLE_ACCESSOR(nc_slices_of, struct nc_slices, nc_slices)
 NC_SINGLE_ACCESSOR(nc_app_state_of, nc_u32, nc_app_state)
+NC_SINGLE_ACCESSOR(nc_reserve_of, struct nc_reserve, nc_reserve)
 
 NC_INLINE nc_u32 nc_app_queue_length(struct nc_env *env)
 {

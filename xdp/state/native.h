@@ -26,6 +26,7 @@ struct nc_env {
 	nc_u64 *inflight; /* 1 << NC_INFLIGHT_SLOTS_LOG2 */
 	struct nc_slices slices;
 	nc_u32 app_queue_length;
+	struct nc_reserve reserve;
 
 	/* client */
 	struct nc_client_config client_cfg;
@@ -111,6 +112,11 @@ NC_INLINE struct nc_slices *nc_slices_of(struct nc_env *env)
 NC_INLINE nc_u32 nc_app_queue_length(struct nc_env *env)
 {
 	return env->app_queue_length;
+}
+
+NC_INLINE struct nc_reserve *nc_reserve_of(struct nc_env *env)
+{
+	return &env->reserve;
 }
 
 NC_INLINE const struct nc_client_config *nc_client_cfg_of(struct nc_env *env)

@@ -155,6 +155,21 @@ NC_INLINE nc_u64 nc_write_identity(struct nc_env *env, const struct nc_switch_co
 	return diff;
 }
 
+/* Lines 2, 7 and 8: what the header of a request that goes out says. Returns what the
+ * fields add to the sum. */
+NC_INLINE nc_u64 nc_write_route(struct nc_env *env, const struct nc_switch_config *cfg,
+				struct nc_header *h, const struct nc_route *r)
+{
+	nc_u64 diff = nc_write_identity(env, cfg, h);
+
+	if (r->grp) {
+		nc_filter_open(env, cfg, h, nc_ntohl(h->req_id));
+		diff += nc_write_clo(h, NC_CLO_ORIGINAL);
+		diff += NC_WRITE32(h->sid, nc_htonl(r->other));
+	}
+	return diff;
+}
+
 /* ---- the packet's way through the switch ---- */
 
 NC_INLINE enum nc_counter nc_forward_no_clone(struct nc_env *env,
@@ -203,12 +218,7 @@ NC_INLINE enum nc_counter nc_forward_request(struct nc_env *env, const struct nc
 
 	nc_learn(env, p, in_port);
 	f->sum = nc_make_partial(p);
-	payload = nc_write_identity(env, cfg, h);
-	if (r.grp) {
-		nc_filter_open(env, cfg, h, nc_ntohl(h->req_id));
-		payload += nc_write_clo(h, NC_CLO_ORIGINAL);
-		payload += NC_WRITE32(h->sid, nc_htonl(r.other));
-	}
+	payload = nc_write_route(env, cfg, h, &r);
 	nc_write_mac(p, dst);
 	pseudo = nc_write_address(p, dst);
 	nc_write_check(p, f->sum != NC_SUM_FULL, pseudo, payload);

@@ -6,6 +6,7 @@
 
 #include "host.h"
 #include "inflight.h"
+#include "reserve.h"
 
 /* Requests that wait: those in flight beyond the workers, or what the application says. */
 NC_INLINE nc_u32 nc_queue_length(struct nc_env *env, const struct nc_server_config *cfg,
@@ -19,6 +20,15 @@ NC_INLINE nc_u32 nc_queue_length(struct nc_env *env, const struct nc_server_conf
 	return n > cfg->workers ? n - cfg->workers : 0;
 }
 
+/* Whether a clone that arrives now is dropped. */
+NC_INLINE int nc_refuses_clone(struct nc_env *env, const struct nc_server_config *cfg,
+			       const struct nc_header *h, nc_u32 slice)
+{
+	if (nc_unlikely(cfg->flags & NC_HOST_RESERVE))
+		return nc_reserve_refuses(env, cfg, nc_ntohl(h->req_id), slice);
+	return nc_queue_length(env, cfg, slice) > 0;
+}
+
 /* A request arrives. key: its identity (nc_inflight_key), slice: nc_slice_now.
  * Only a clone is ever dropped. A later packet of a multi-packet clone goes the way of its
  * message. */
@@ -30,9 +40,11 @@ NC_INLINE enum nc_counter nc_server_request(struct nc_env *env, const struct nc_
 	if (nc_unlikely(clone && nc_is_multi_packet(h) && h->pkt_index > 0)) {
 		if (!nc_inflight_has(env, cfg, key, slice))
 			return NC_CTR_dropped_server_busy;
-	} else if (clone && nc_queue_length(env, cfg, slice) > 0) {
+	} else if (clone && nc_refuses_clone(env, cfg, h, slice)) {
 		return NC_CTR_dropped_server_busy;
 	}
+	if (nc_unlikely(cfg->flags & NC_HOST_RESERVE))
+		nc_reserve_note(env, cfg, clone, slice);
 	nc_inflight_admit(env, cfg, key, slice);
 	return clone ? NC_CTR_clone_admitted : NC_CTR_request_admitted;
 }
@@ -43,7 +55,10 @@ NC_INLINE void nc_server_response(struct nc_env *env, const struct nc_server_con
 {
 	nc_inflight_finish(env, cfg, key, slice);
 	h->sid = nc_htonl(cfg->sid);
-	h->state = nc_htonl(nc_queue_length(env, cfg, slice));
+	if (nc_unlikely(cfg->flags & NC_HOST_RESERVE))
+		h->state = nc_htonl(nc_reserve_state(env, cfg, nc_ntohl(h->req_id), slice));
+	else
+		h->state = nc_htonl(nc_queue_length(env, cfg, slice));
 	/* Ordered filter tables (section 3.7): both servers give packet k the same table. */
 	if (nc_unlikely(nc_is_multi_packet(h)) && cfg->n_filter_tables)
 		h->idx = h->pkt_index % cfg->n_filter_tables;

@@ -19,6 +19,7 @@
  *           nc_u64 *nc_inflight_slot(env, index)
  *           struct nc_slices *nc_slices_of(env)
  *           nc_u32 nc_app_queue_length(env)
+ *           struct nc_reserve *nc_reserve_of(env)
  *   client  const struct nc_client_config *nc_client_cfg_of(env)
  *           struct nc_answered *nc_answered_slot(env, index)
  *   all     nc_u64 nc_now_ns(env)      monotonic, a few ms coarse
@@ -44,7 +45,31 @@ struct nc_env;
 #include "../../state/native.h"
 #endif
 
-/* Atomic on a slot shared by all CPUs; each returns what was there before. */
+/* Atomic on a slot shared by all CPUs; each returns what was there before. With
+ * NC_SINGLE_THREAD, for a target that has its tables to itself, plain. */
+#ifdef NC_SINGLE_THREAD
+NC_INLINE nc_u64 nc_swap(nc_u64 *slot, nc_u64 value)
+{
+	nc_u64 old = *slot;
+
+	*slot = value;
+	return old;
+}
+
+NC_INLINE nc_u64 nc_replace(nc_u64 *slot, nc_u64 expected, nc_u64 value)
+{
+	nc_u64 old = *slot;
+
+	if (old == expected)
+		*slot = value;
+	return old;
+}
+
+NC_INLINE nc_u64 nc_increment(nc_u64 *slot)
+{
+	return (*slot)++;
+}
+#else
 NC_INLINE nc_u64 nc_swap(nc_u64 *slot, nc_u64 value)
 {
 	return __sync_lock_test_and_set(slot, value);
@@ -59,5 +84,6 @@ NC_INLINE nc_u64 nc_increment(nc_u64 *slot)
 {
 	return __sync_fetch_and_add(slot, 1);
 }
+#endif
 
 #endif

@@ -7,6 +7,7 @@
 #define NETCLONE_SWITCH_H
 
 #include "identity.h"
+#include "load.h"
 #include "state.h"
 
 struct nc_route {
@@ -123,12 +124,35 @@ NC_INLINE void nc_route_both(struct nc_env *env, struct nc_route *r, const struc
 	r->grp = nc_can_clone(env, grp) ? grp : 0;
 }
 
+/* Beyond the paper: RackSched without clones, and the reserve rule (reserve.h). */
+NC_INLINE enum nc_counter nc_route_by_load(struct nc_env *env, const struct nc_switch_config *cfg,
+					   const struct nc_group *g, nc_u32 grp, nc_u32 *first,
+					   nc_u32 *second, struct nc_route *r)
+{
+	int to_second, clone;
+
+	if (!(cfg->flags & NC_SWITCH_RESERVE)) {
+		nc_route_one(r, g, *second < *first);
+		return NC_CTR_not_cloned;
+	}
+	clone = !((*first | *second) & NC_LOAD_REFUSES);
+	to_second = nc_load_of(*second) < nc_load_of(*first);
+	nc_load_add(to_second ? second : first);
+	if (!clone) {
+		nc_route_one(r, g, to_second);
+		return NC_CTR_not_cloned;
+	}
+	nc_load_add(to_second ? first : second);
+	nc_route_both(env, r, g, grp, to_second);
+	return r->grp ? NC_CTR_cloned : NC_CTR_not_cloned;
+}
+
 /* Both candidates are usable: lines 6-9, RackSched, failed servers. */
 NC_INLINE enum nc_counter nc_route_by_state(struct nc_env *env, const struct nc_switch_config *cfg,
 					    const struct nc_group *g, nc_u32 grp,
 					    struct nc_route *r)
 {
-	const nc_u32 *first = nc_state_of(env, g->first), *second = nc_state_of(env, g->second);
+	nc_u32 *first = nc_state_of(env, g->first), *second = nc_state_of(env, g->second);
 	enum nc_pick pick = NC_PICK_BY_STATE;
 
 	if (nc_unlikely(cfg->server_timeout_ns))
@@ -147,6 +171,8 @@ NC_INLINE enum nc_counter nc_route_by_state(struct nc_env *env, const struct nc_
 		nc_route_one(r, g, 0);
 		return NC_CTR_not_cloned;
 	}
+	if (nc_unlikely(cfg->flags & (NC_SWITCH_NO_CLONES | NC_SWITCH_RESERVE)))
+		return nc_route_by_load(env, cfg, g, grp, first, second, r);
 	if (*first == 0 && *second == 0) {
 		nc_route_both(env, r, g, grp, 0);
 		return r->grp ? NC_CTR_cloned : NC_CTR_not_cloned;

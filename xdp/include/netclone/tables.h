@@ -18,6 +18,8 @@ struct nc_ports {
 enum nc_switch_flags {
 	NC_SWITCH_RACKSCHED = 1 << 0, /* shorter queue instead of the first candidate */
 	NC_SWITCH_GENERIC = 1 << 1,   /* generic mode: a partial checksum stays partial */
+	NC_SWITCH_NO_CLONES = 1 << 2, /* RackSched alone */
+	NC_SWITCH_RESERVE = 1 << 3,   /* reserve.h; the servers need NC_HOST_RESERVE */
 };
 
 /* Table "nc_switch_cfg": ARRAY of 1. */
@@ -80,7 +82,8 @@ enum nc_state_source {
 };
 
 enum nc_host_flags {
-	NC_HOST_XSK = 1 << 0, /* hand packets to the AF_XDP socket of their queue */
+	NC_HOST_XSK = 1 << 0,	  /* hand packets to the AF_XDP socket of their queue */
+	NC_HOST_RESERVE = 1 << 1, /* server: reserve.h */
 };
 
 /* Table "nc_server_cfg": ARRAY of 1. */
@@ -100,7 +103,14 @@ struct nc_server_config {
 struct nc_slices {
 	nc_u64 slice[NC_INFLIGHT_SLICES]; /* slice number << 32 | requests in flight */
 };
-/* Table "nc_app_state": mmap-able ARRAY of 1, nc_u32 queue length. */
+/* Table "nc_app_state": mmap-able ARRAY of 1, nc_u32 queue length (with NC_HOST_RESERVE:
+ * requests held, waiting or in work). */
+
+/* Table "nc_reserve": ARRAY of 1; moving averages, all in 1/65536. */
+struct nc_reserve {
+	nc_u32 busy;	  /* workers that a request finds busy */
+	nc_u32 originals; /* share of the requests that are not clones */
+};
 
 /* ---- client ---- */
 
@@ -128,6 +138,7 @@ _Static_assert(sizeof(struct nc_group) == 4, "no padding");
 _Static_assert(sizeof(struct nc_server) == 36, "no padding");
 _Static_assert(sizeof(struct nc_health) == 24, "no padding");
 _Static_assert(sizeof(struct nc_server_config) == 48, "no padding");
+_Static_assert(sizeof(struct nc_reserve) == 8, "no padding");
 _Static_assert(sizeof(struct nc_client_config) == 40, "no padding");
 
 #endif

@@ -9,6 +9,7 @@ typedef __UINT8_TYPE__ nc_u8;
 typedef __UINT16_TYPE__ nc_u16;
 typedef __UINT32_TYPE__ nc_u32;
 typedef __UINT64_TYPE__ nc_u64;
+typedef __INT64_TYPE__ nc_s64;
 
 /* Multi-byte fields hold network byte order in memory. */
 typedef nc_u16 nc_be16;
