@@ -68,14 +68,35 @@ class NativeClass(ctypes.Structure):
     ]
 
 
-_U32 = (
-    "scheme servers clients racks copies classes faults queue_limit filter_tables "
-    "filter_slots_log2 coordinator_slots count_in_flight reserved0 shared_service"
-).split()
-_DOUBLE = (
-    "rate_rps link_ns aggregation_ns switch_ns dispatch_ns client_ns coordinator_ns "
-    "coordinator_timeout_ns loss server_timeout_ns timeline_ns"
-).split()
+_U32 = [
+    "scheme",
+    "servers",
+    "clients",
+    "racks",
+    "copies",
+    "classes",
+    "faults",
+    "queue_limit",
+    "filter_tables",
+    "filter_slots_log2",
+    "coordinator_slots",
+    "count_in_flight",
+    "reserved0",
+    "shared_service",
+]
+_DOUBLE = [
+    "rate_rps",
+    "link_ns",
+    "aggregation_ns",
+    "switch_ns",
+    "dispatch_ns",
+    "client_ns",
+    "coordinator_ns",
+    "coordinator_timeout_ns",
+    "loss",
+    "server_timeout_ns",
+    "timeline_ns",
+]
 
 
 class NativeConfig(ctypes.Structure):
@@ -95,11 +116,23 @@ class NativeConfig(ctypes.Structure):
     ]
 
 
-COUNTS = (
-    "sent answered lost answers cloned clones_refused filtered slipped delivered_twice "
-    "packets_lost queue_overflows coordinator_overflows total_requests total_events"
-).split()
-AREAS = "window_ns in_system_area busy_area queued_area".split()
+COUNTS = [
+    "sent",
+    "answered",
+    "lost",
+    "answers",
+    "cloned",
+    "clones_refused",
+    "filtered",
+    "slipped",
+    "delivered_twice",
+    "packets_lost",
+    "queue_overflows",
+    "coordinator_overflows",
+    "total_requests",
+    "total_events",
+]
+AREAS = ["window_ns", "in_system_area", "busy_area", "queued_area"]
 
 
 class NativeResult(ctypes.Structure):

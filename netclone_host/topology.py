@@ -9,6 +9,8 @@ The XDP switch, BMv2, Tofino and the software rack all read it::
     filter_tables = 2       # section 3.5 of the paper
     filter_slots = 131072   # per table, a power of two
     racksched = false       # shorter queue instead of the first candidate
+    cloning = true          # false: RackSched alone
+    reserve = false         # the reserve rule (docs/simulator.md) on switch and servers
     capacity = 32           # servers that the switch has room for
     server_timeout_ms = 0   # 0 = no failure detection
 
@@ -67,6 +69,8 @@ class Switch:
     racksched: bool = False
     capacity: int = DEFAULT_CAPACITY
     server_timeout_ms: int = 0
+    cloning: bool = True
+    reserve: bool = False
 
 
 @dataclass(frozen=True)
@@ -194,6 +198,8 @@ def _switch(table: parse.Table, n_servers: int) -> Switch:
             "capacity", MIN_SERVERS, MAX_SERVERS, default=max(DEFAULT_CAPACITY, n_servers)
         ),
         server_timeout_ms=read.integer("server_timeout_ms", 0, 3_600_000, default=0),
+        cloning=read.boolean("cloning", default=True),
+        reserve=read.boolean("reserve", default=False),
     )
 
 

@@ -65,18 +65,18 @@ struct sim_config {
 	uint32_t count_in_flight;   /* 1: servers' programs count requests in flight; 0: the
 				     * application tells them its queue */
 	uint32_t reserved0;
-	uint32_t shared_service;    /* 1: all copies of a request take the same time (but for
-				     * jitter); 0: each draws its own */
+	uint32_t shared_service; /* 1: all copies of a request take the same time (but for
+				  * jitter); 0: each draws its own */
 	uint64_t seed;
 	uint64_t warmup;   /* requests before the measurement */
 	uint64_t requests; /* measured requests */
 	double rate_rps;
-	double link_ns;	       /* host to switch, one way */
-	double aggregation_ns; /* rack to rack, one way */
-	double switch_ns;      /* one pass of a switch's pipeline */
-	double dispatch_ns;    /* server: per request, one dispatcher */
-	double client_ns;      /* client: per response, one receiver */
-	double coordinator_ns; /* coordinator: per packet received or sent */
+	double link_ns;		       /* host to switch, one way */
+	double aggregation_ns;	       /* rack to rack, one way */
+	double switch_ns;	       /* one pass of a switch's pipeline */
+	double dispatch_ns;	       /* server: per request, one dispatcher */
+	double client_ns;	       /* client: per response, one receiver */
+	double coordinator_ns;	       /* coordinator: per packet received or sent */
 	double coordinator_timeout_ns; /* a copy not answered by then frees its slot */
 	double loss;		       /* probability that a link loses a packet */
 	double server_timeout_ns;      /* failure detection in the switch; 0: none */
@@ -93,17 +93,17 @@ struct sim_result {
 	uint64_t sent, answered, lost;
 	/* From the first measured request to the one after the last. */
 	double window_ns;
-	double in_system_area; /* requests between the switch's two passes, integrated over ns */
-	double busy_area;      /* busy workers, integrated over ns */
-	double queued_area;    /* copies in the servers' queues, integrated over ns */
-	uint64_t answers;      /* first responses that reached their client */
-	uint64_t cloned;       /* requests sent as more than one copy */
-	uint64_t clones_refused;   /* clones that a server dropped: not idle */
-	uint64_t filtered;	   /* slower responses that the switch dropped */
-	uint64_t slipped;	   /* slower responses that reached a client */
-	uint64_t delivered_twice;  /* of these, the ones its program did not recognise */
-	uint64_t packets_lost;	   /* by links, stopped servers and switches */
-	uint64_t queue_overflows;  /* copies that found a full queue */
+	double in_system_area;	  /* requests between the switch's two passes, integrated over ns */
+	double busy_area;	  /* busy workers, integrated over ns */
+	double queued_area;	  /* copies in the servers' queues, integrated over ns */
+	uint64_t answers;	  /* first responses that reached their client */
+	uint64_t cloned;	  /* requests sent as more than one copy */
+	uint64_t clones_refused;  /* clones that a server dropped: not idle */
+	uint64_t filtered;	  /* slower responses that the switch dropped */
+	uint64_t slipped;	  /* slower responses that reached a client */
+	uint64_t delivered_twice; /* of these, the ones its program did not recognise */
+	uint64_t packets_lost;	  /* by links, stopped servers and switches */
+	uint64_t queue_overflows; /* copies that found a full queue */
 	uint64_t coordinator_overflows;
 	/* The whole run. */
 	uint64_t total_requests, total_events;

@@ -12,8 +12,8 @@ static inline void sim_client_answered(struct sim *s, struct sim_request *r, sim
 	if (s->in_window)
 		s->res->answers++;
 	if (s->timeline && s->window_start && at >= s->window_start) {
-		double bucket = (double)(at - s->window_start) / SIM_TICKS_PER_NS /
-				s->cfg->timeline_ns;
+		double bucket =
+			(double)(at - s->window_start) / SIM_TICKS_PER_NS / s->cfg->timeline_ns;
 
 		if (bucket < s->cfg->timeline_buckets)
 			s->timeline[(uint32_t)bucket]++;
@@ -119,9 +119,8 @@ static inline uint32_t sim_client_send(struct sim *s)
 	r->answered = 0;
 	r->klass = sim_draw_class(s);
 	r->measured = (uint8_t)s->in_window;
-	r->client = s->cfg->clients > 1
-			    ? lg_rng_below(&s->rng[SIM_STREAM_ARRIVAL], s->cfg->clients)
-			    : 0;
+	r->client = s->cfg->clients > 1 ? lg_rng_below(&s->rng[SIM_STREAM_ARRIVAL], s->cfg->clients)
+					: 0;
 	if (s->cfg->shared_service)
 		r->shared_ns = sim_draw_service(s, r->klass);
 	if (r->measured) {

@@ -108,8 +108,7 @@ static void sim_coordinator_slot(struct sim *s, uint32_t sid)
 /* A copy that never comes back frees its slot after a timeout. */
 static void sim_coordinator_waits(struct sim *s, uint32_t sid)
 {
-	sim_push_due(s, s->now + sim_from_ns(s->cfg->coordinator_timeout_ns), 0, sid,
-		     SIM_DUE_SLOT);
+	sim_push_due(s, s->now + sim_from_ns(s->cfg->coordinator_timeout_ns), 0, sid, SIM_DUE_SLOT);
 }
 
 /* A response, first or redundant, at the coordinator's switch. */

@@ -37,7 +37,7 @@ static inline uint64_t sim_to_ns(sim_time t)
 struct sim_event {
 	sim_time time;
 	uint32_t packet; /* index into the packet pool */
-	uint32_t where;  /* server or rack, as the ring's handler reads it */
+	uint32_t where;	 /* server or rack, as the ring's handler reads it */
 };
 
 struct sim_fifo {
@@ -93,10 +93,10 @@ static inline struct sim_event sim_fifo_pop(struct sim_fifo *f)
 
 /* What a heap event means. */
 enum sim_due_kind {
-	SIM_DUE_DEPARTURE = 0,  /* a worker of `server` has finished `packet` */
+	SIM_DUE_DEPARTURE = 0,	/* a worker of `server` has finished `packet` */
 	SIM_DUE_DISPATCHED = 1, /* the dispatcher of `server` has read `packet` */
-	SIM_DUE_SLOT = 2,       /* the coordinator gives up on a copy sent to `server` */
-	SIM_DUE_FAULT = 3,      /* the next fault of the plan happens */
+	SIM_DUE_SLOT = 2,	/* the coordinator gives up on a copy sent to `server` */
+	SIM_DUE_FAULT = 3,	/* the next fault of the plan happens */
 };
 
 struct sim_due {

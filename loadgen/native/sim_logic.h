@@ -80,8 +80,8 @@ static int sim_switch_init(struct sim_host *h, const struct sim_config *cfg, uin
 	env->servers = calloc(NC_MAX_SERVERS, sizeof(*env->servers));
 	env->state = calloc(NC_MAX_SERVERS, sizeof(*env->state));
 	env->health = calloc(NC_MAX_SERVERS, sizeof(*env->health));
-	env->filter = calloc((size_t)cfg->filter_tables << cfg->filter_slots_log2,
-			     sizeof(*env->filter));
+	env->filter =
+		calloc((size_t)cfg->filter_tables << cfg->filter_slots_log2, sizeof(*env->filter));
 	if (!env->groups || !env->servers || !env->state || !env->health || !env->filter)
 		return -1;
 	sim_list_groups(env->groups, cfg->servers);
@@ -129,8 +129,7 @@ static void sim_server_clear(struct sim_host *h)
 	struct nc_env *env = &h->env;
 
 	if (env->inflight)
-		memset(env->inflight, 0,
-		       (1U << NC_INFLIGHT_SLOTS_LOG2) * sizeof(*env->inflight));
+		memset(env->inflight, 0, (1U << NC_INFLIGHT_SLOTS_LOG2) * sizeof(*env->inflight));
 	memset(&env->slices, 0, sizeof(env->slices));
 	memset(&env->reserve, 0, sizeof(env->reserve));
 	env->app_queue_length = 0;
@@ -236,9 +235,8 @@ static inline uint64_t sim_flight_key(const struct nc_header *nc, uint32_t clien
 }
 
 /* A request reaches its server: is it handed over? */
-static inline int sim_server_admits(struct sim_host *h, const struct nc_header *nc,
-				    uint64_t now_ns, uint32_t client, uint32_t busy,
-				    uint32_t queued)
+static inline int sim_server_admits(struct sim_host *h, const struct nc_header *nc, uint64_t now_ns,
+				    uint32_t client, uint32_t busy, uint32_t queued)
 {
 	struct nc_env *env = &h->env;
 	const struct nc_server_config *cfg = &env->server_cfg;

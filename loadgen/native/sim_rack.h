@@ -61,8 +61,8 @@ static inline void sim_static_copies(struct sim *s, uint32_t p, uint32_t rack)
 /* The switch's program picks the servers. */
 static inline void sim_decided_request(struct sim *s, uint32_t p, uint32_t rack)
 {
-	struct sim_verdict v = sim_switch_decides(&s->racks[rack].host, &s->packets[p].h,
-						  sim_to_ns(s->now));
+	struct sim_verdict v =
+		sim_switch_decides(&s->racks[rack].host, &s->packets[p].h, sim_to_ns(s->now));
 
 	if (!v.copies) {
 		sim_lose(s, p);

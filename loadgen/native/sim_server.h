@@ -64,8 +64,7 @@ static inline void sim_server_receive(struct sim *s, uint32_t p, uint32_t sid)
 	packet->server = sid;
 	if (s->cfg->scheme >= SIM_RACKSCHED &&
 	    !sim_server_admits(&v->host, &packet->h, sim_to_ns(s->now),
-			       s->requests[packet->request].client, v->busy,
-			       sim_queue_length(v))) {
+			       s->requests[packet->request].client, v->busy, sim_queue_length(v))) {
 		if (s->in_window)
 			s->res->clones_refused++;
 		sim_release(s, p);

@@ -23,8 +23,8 @@ struct sim_request {
 	sim_time sent;
 	double shared_ns; /* service time common to all copies, before jitter */
 	uint32_t client;
-	uint32_t next;	  /* free list */
-	uint16_t copies;  /* packets that still refer to it */
+	uint32_t next;	 /* free list */
+	uint16_t copies; /* packets that still refer to it */
 	uint8_t klass;
 	uint8_t measured; /* bool */
 	uint8_t answered; /* bool */
@@ -68,13 +68,13 @@ struct sim_coordinator {
 
 /* Where the next event can come from. A ring per constant delay. */
 enum sim_source {
-	SIM_ARRIVAL,		 /* a request reaches its client's switch */
-	SIM_DUE,		 /* heap */
-	SIM_TO_SERVER,		 /* in the same rack */
-	SIM_TO_SERVER_CLONE,	 /* one more pass of the pipeline */
-	SIM_TO_SERVER_FAR,	 /* in another rack */
+	SIM_ARRIVAL,	     /* a request reaches its client's switch */
+	SIM_DUE,	     /* heap */
+	SIM_TO_SERVER,	     /* in the same rack */
+	SIM_TO_SERVER_CLONE, /* one more pass of the pipeline */
+	SIM_TO_SERVER_FAR,   /* in another rack */
 	SIM_TO_SERVER_FAR_CLONE,
-	SIM_TO_SWITCH,		 /* a response, to the switch of its client's rack */
+	SIM_TO_SWITCH, /* a response, to the switch of its client's rack */
 	SIM_TO_SWITCH_FAR,
 	SIM_SOURCES,
 };
@@ -134,7 +134,7 @@ struct sim {
 	uint64_t unsettled;		      /* measured requests neither answered nor lost */
 	struct sim_area in_system, busy, queued;
 	sim_time window_start, window_end;
-	uint32_t in_window;  /* bool */
+	uint32_t in_window; /* bool */
 	uint32_t next_fault;
 	uint32_t out_of_memory;
 };

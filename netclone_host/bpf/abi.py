@@ -29,6 +29,8 @@ DEFAULT_PORT_ENTRIES = 1024
 class SwitchFlag(enum.IntFlag):
     RACKSCHED = 1
     GENERIC = 2
+    NO_CLONES = 4
+    RESERVE = 8
 
 
 class ServerFlag(enum.IntFlag):
@@ -37,6 +39,7 @@ class ServerFlag(enum.IntFlag):
 
 class HostFlag(enum.IntFlag):
     XSK = 1
+    RESERVE = 2
 
 
 class StateSource(enum.IntEnum):
@@ -119,6 +122,12 @@ class Slices(ctypes.Structure):
         return sum(value & 0xFFFFFFFF for value in self.slice)
 
 
+class Reserve(ctypes.Structure):
+    """Moving averages in 1/65536: busy workers, and originals' share of the requests."""
+
+    _fields_ = [("busy", c_uint32), ("originals", c_uint32)]
+
+
 class ClientConfig(ctypes.Structure):
     _fields_ = [
         ("ports", Ports),
@@ -149,6 +158,7 @@ STRUCTURES: dict[str, type[ctypes.Structure]] = {
     "nc_health": Health,
     "nc_server_config": ServerConfig,
     "nc_slices": Slices,
+    "nc_reserve": Reserve,
     "nc_client_config": ClientConfig,
     "nc_answered": Answered,
 }
@@ -168,8 +178,11 @@ CONSTANTS: dict[str, int] = {
     "NC_DEFAULT_PORT_ENTRIES": DEFAULT_PORT_ENTRIES,
     "NC_SWITCH_RACKSCHED": SwitchFlag.RACKSCHED,
     "NC_SWITCH_GENERIC": SwitchFlag.GENERIC,
+    "NC_SWITCH_NO_CLONES": SwitchFlag.NO_CLONES,
+    "NC_SWITCH_RESERVE": SwitchFlag.RESERVE,
     "NC_SERVER_VALID": ServerFlag.VALID,
     "NC_HOST_XSK": HostFlag.XSK,
+    "NC_HOST_RESERVE": HostFlag.RESERVE,
     "NC_STATE_INFLIGHT": StateSource.INFLIGHT,
     "NC_STATE_APP": StateSource.APP,
 }

@@ -185,6 +185,7 @@ def _server(request: AttachRequest) -> Job:
             ports=_ports(request),
             filter_tables=_filter_tables(request),
             request_timeout_ns=request.request_timeout_ns,
+            reserve=bool(request.topology and request.topology.switch.reserve),
         ),
     )
 

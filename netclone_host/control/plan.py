@@ -39,6 +39,8 @@ class SwitchTables:
     filter_slots: int
     """Slots of each filter table, a power of two."""
     racksched: bool
+    cloning: bool
+    reserve: bool
     server_timeout_ns: int
     capacity: int
     groups: dict[int, tuple[int, int]]
@@ -69,6 +71,8 @@ def switch_tables(topology: Topology) -> SwitchTables:
         filter_tables=switch.filter_tables,
         filter_slots=switch.filter_slots,
         racksched=switch.racksched,
+        cloning=switch.cloning,
+        reserve=switch.reserve,
         server_timeout_ns=switch.server_timeout_ms * 1_000_000,
         capacity=switch.capacity,
         groups=topology.groups(),
@@ -89,6 +93,7 @@ class ServerSettings:
     ports: tuple[int, ...]
     filter_tables: int
     request_timeout_ns: int
+    reserve: bool = False
 
 
 @dataclass(frozen=True)

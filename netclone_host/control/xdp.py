@@ -62,6 +62,10 @@ def write_switch(
 def write_switch_config(config: Map, tables: SwitchTables, flags: abi.SwitchFlag) -> None:
     if tables.racksched:
         flags |= abi.SwitchFlag.RACKSCHED
+    if not tables.cloning:
+        flags |= abi.SwitchFlag.NO_CLONES
+    if tables.reserve:
+        flags |= abi.SwitchFlag.RESERVE
     config.update(
         0,
         abi.SwitchConfig(
@@ -134,6 +138,7 @@ def write_server(loaded: LoadedObject, settings: ServerSettings) -> None:
             slice_shift=shift,
             slices=slices,
             n_filter_tables=settings.filter_tables,
+            flags=abi.HostFlag.RESERVE if settings.reserve else 0,
         ),
     )
 

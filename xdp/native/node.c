@@ -101,6 +101,7 @@ void *nc_native_table(struct nc_env *node, const char *name, size_t *size)
 		{"nc_inflight", node->inflight, sizeof(*node->inflight) << NC_INFLIGHT_SLOTS_LOG2},
 		{"nc_slices", &node->slices, sizeof(node->slices)},
 		{"nc_app_state", &node->app_queue_length, sizeof(node->app_queue_length)},
+		{"nc_reserve", &node->reserve, sizeof(node->reserve)},
 		{"nc_client_cfg", &node->client_cfg, sizeof(node->client_cfg)},
 		{"nc_answered", node->answered, sizeof(*node->answered) << NC_ANSWERED_SLOTS_LOG2},
 	};

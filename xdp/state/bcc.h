@@ -173,6 +173,7 @@ BPF_TABLE("array", u32, struct nc_server_config, nc_server_cfg, 1);
 BPF_TABLE("array", u32, nc_u64, nc_inflight, 1 << NC_INFLIGHT_SLOTS_LOG2);
 BPF_TABLE("array", u32, struct nc_slices, nc_slices, 1);
 BPF_F_TABLE("array", u32, nc_u32, nc_app_state, 1, BPF_F_MMAPABLE);
+BPF_ARRAY(nc_reserve, struct nc_reserve, 1);
 
 NC_INLINE const struct nc_server_config *nc_server_cfg_of(struct nc_env *env)
 {
@@ -194,6 +195,14 @@ NC_INLINE struct nc_slices *nc_slices_of(struct nc_env *env)
 
 	(void)env;
 	return nc_slices.lookup(&index);
+}
+
+NC_INLINE struct nc_reserve *nc_reserve_of(struct nc_env *env)
+{
+	u32 index = 0;
+
+	(void)env;
+	return nc_reserve.lookup(&index);
 }
 
 NC_INLINE nc_u32 nc_app_queue_length(struct nc_env *env)

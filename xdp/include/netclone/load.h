@@ -7,7 +7,7 @@
 #include "packet.h"
 
 /* 0, after a restart: nothing heard yet, taken for idle. */
-#define NC_LOAD_REFUSES (1U << 31)	/* clones are refused */
+#define NC_LOAD_REFUSES (1U << 31) /* clones are refused */
 #define NC_LOAD_MASK (NC_LOAD_REFUSES - 1)
 #define NC_LOAD_FULL (1U << 16) /* every worker busy, nobody waits; one less: one idle, .. */
 
