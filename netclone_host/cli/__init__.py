@@ -20,6 +20,7 @@ VERBS = {
     "stats": "netclone_host.cli.stats",
     "doctor": "netclone_host.cli.doctor",
     "rack": "netclone_host.cli.rack",
+    "switch": "netclone_host.cli.switch",
 }
 
 

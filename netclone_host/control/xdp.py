@@ -43,7 +43,7 @@ def write_switch(
     maps = loaded.maps
     maps["nc_sequence"].update(0, secrets.randbits(32))
     for sid, server in tables.servers.items():
-        maps["nc_servers"].update(sid, _server(server, ifindex_of[server.port]))
+        maps["nc_servers"].update(sid, address_entry(server, ifindex_of[server.port]))
     maps["nc_groups"].update_many(
         {grp: abi.Group(first, second) for grp, (first, second) in tables.groups.items()}
     )
@@ -52,9 +52,12 @@ def write_switch(
             maps["nc_fdb"].update(plan.fdb_slot(mac), plan.fdb_entry(mac, ifindex))
     known_ports = {ifindex_of[server.port] for server in tables.servers.values()}
     for ifindex in known_ports | set(attached):
-        maps["nc_ports"].update(ifindex, _devmap_value(maps["nc_ports"], ifindex))
+        maps["nc_ports"].update(ifindex, devmap_value(maps["nc_ports"], ifindex))
     write_clone_ports(
-        maps["nc_clone_ports"], tables, ifindex_of, loaded.programs["nc_switch_clone"]
+        maps["nc_clone_ports"],
+        tables.clone_ports(),
+        ifindex_of,
+        loaded.programs["nc_switch_clone"],
     )
     write_switch_config(maps["nc_switch_cfg"], tables, flags)
 
@@ -81,13 +84,16 @@ def write_switch_config(config: Map, tables: SwitchTables, flags: abi.SwitchFlag
 
 
 def write_clone_ports(
-    outer: Map, tables: SwitchTables, ifindex_of: IfindexOf, clone_program: int
+    outer: Map,
+    clone_ports: Mapping[int, tuple[PortName, PortName]],
+    ifindex_of: IfindexOf,
+    clone_program: int,
 ) -> None:
     """One devmap for each pair of ports, shared by the groups that leave by that pair."""
     pairs: dict[tuple[int, int], Map] = {}
     devmaps: dict[int, int] = {}
     try:
-        for grp, (first, second) in tables.clone_ports().items():
+        for grp, (first, second) in clone_ports.items():
             pair = (ifindex_of[first], ifindex_of[second])
             if pair not in pairs:
                 pairs[pair] = _pair_devmap(pair, clone_program)
@@ -107,12 +113,12 @@ def _pair_devmap(pair: tuple[int, int], clone_program: int) -> Map:
     return devmap
 
 
-def _devmap_value(devmap: Map, ifindex: int) -> bytes:
+def devmap_value(devmap: Map, ifindex: int) -> bytes:
     """A port without a program; the value's second half is absent where the map has none."""
     return bytes(abi.DevmapValue(ifindex, 0))[: devmap.value_size]
 
 
-def _server(server: plan.ServerEntry, ifindex: int) -> abi.Server:
+def address_entry(server: plan.ServerEntry, ifindex: int) -> abi.Server:
     return abi.Server(
         flags=abi.ServerFlag.VALID,
         ifindex=ifindex,

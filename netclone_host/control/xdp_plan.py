@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Topology -> the maps of the XDP switch, in the words that all switches share.
+
+Ports stay names: which interfaces they are is the business of the machine that has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from netclone_host.control.entries import Action, Fields, Key, Plan
+from netclone_host.control.plan import ServerEntry, SwitchTables, fdb_slot, switch_tables
+from netclone_host.topology import Topology
+
+CONFIG, GROUPS, SERVERS = "nc_switch_cfg", "nc_groups", "nc_servers"
+PORTS, CLONE_PORTS, FDB = "nc_ports", "nc_clone_ports", "nc_fdb"
+SET = "set"
+
+
+def xdp_plan(topology: Topology) -> Plan:
+    """Everything that the control plane writes into the maps."""
+    return Plan(dict(_entries(switch_tables(topology))))
+
+
+def _entries(tables: SwitchTables) -> Iterator[tuple[Key, Action]]:
+    yield Key(CONFIG, (("index", 0),)), Action(SET, _config(tables))
+    for grp, (first, second) in tables.groups.items():
+        yield (
+            Key(GROUPS, (("grp", grp),)),
+            Action(SET, (("first", first), ("second", second))),
+        )
+    for grp, (first_port, second_port) in tables.clone_ports().items():
+        yield (
+            Key(CLONE_PORTS, (("grp", grp),)),
+            Action(SET, (("first", first_port), ("second", second_port))),
+        )
+    for sid, server in tables.servers.items():
+        yield Key(SERVERS, (("sid", sid),)), Action(SET, server_fields(server))
+        yield Key(PORTS, (("port", server.port),)), Action(SET)
+    for mac, port in tables.forwarding().items():
+        yield (
+            Key(FDB, (("slot", fdb_slot(mac)),)),
+            Action(SET, (("mac", mac.hex(":")), ("port", port))),
+        )
+
+
+def _config(tables: SwitchTables) -> Fields:
+    return (
+        ("ports", " ".join(map(str, tables.ports))),
+        ("racksched", int(tables.racksched)),
+        ("n_groups", tables.n_groups),
+        ("n_filter_tables", tables.filter_tables),
+        ("filter_mask", tables.filter_slots - 1),
+        ("switch_id", tables.switch_id),
+        ("server_timeout_ns", tables.server_timeout_ns),
+    )
+
+
+def server_fields(server: ServerEntry) -> Fields:
+    """A row of the address table; an address that there is not is left out."""
+    fields: Fields = (("mac", server.mac.hex(":")), ("port", server.port))
+    if server.ip4 is not None:
+        fields += (("ip4", str(server.ip4)),)
+    if server.ip6 is not None:
+        fields += (("ip6", str(server.ip6)),)
+    return fields

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""A running XDP switch: the plan through its pinned maps, while packets go on.
+
+Order matters where a packet can look in between: a group never names a server that is
+not in the address table, and GRP is never in range before its group is written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from collections.abc import Iterator, Mapping
+from ipaddress import IPv4Address, IPv6Address
+
+from netclone_host.bpf import abi, kernel, libbpf, state
+from netclone_host.bpf.journal import Attachment
+from netclone_host.bpf.kernel import Map
+from netclone_host.bpf.loader import Role
+from netclone_host.control import plan, xdp
+from netclone_host.control.entries import Action, Changes, Fields, Key, Plan
+from netclone_host.control.xdp_plan import (
+    CLONE_PORTS,
+    CONFIG,
+    FDB,
+    GROUPS,
+    PORTS,
+    SERVERS,
+    SET,
+    server_fields,
+)
+from netclone_host.errors import UserError
+from netclone_host.topology import PortName
+
+_MAPS = (CONFIG, GROUPS, SERVERS, PORTS, CLONE_PORTS, FDB, "nc_filter")
+
+
+def find_switch(ifname: str | None) -> Attachment:
+    """The switch of this network namespace, or the one that `ifname` belongs to."""
+    found = [state.attached_to(ifname)] if ifname is not None else state.attachments()
+    switches = [a for a in found if a.role == Role.SWITCH.value]
+    if len(switches) == 1:
+        return switches[0]
+    if not switches:
+        raise UserError(
+            "no XDP switch is attached in this network namespace",
+            hint="attach one first: netclone-host attach switch --topology FILE PORT..",
+        )
+    raise UserError(
+        f"{len(switches)} XDP switches are attached in this network namespace",
+        hint="name an interface of the one that is meant with --address",
+    )
+
+
+class XdpSwitch:
+    """The maps of one attachment."""
+
+    def __init__(self, attachment: Attachment) -> None:
+        self._attachment = attachment
+
+    def read(self, desired: Plan) -> Plan:
+        with self._open() as maps:
+            config = abi.SwitchConfig.from_buffer_copy(maps[CONFIG].lookup(0) or b"")
+            entries = {Key(CONFIG, (("index", 0),)): Action(SET, _config_fields(config))}
+            entries.update(_read_groups(maps, config.n_groups))
+            entries.update(_read_servers(maps[SERVERS]))
+            entries.update(_read_ports(maps[PORTS]))
+            entries.update(_read_fdb(maps[FDB], desired))
+        # Ports of clients belong to the attachment, not to the topology.
+        return Plan({k: v for k, v in entries.items() if k.table != PORTS or k in desired.entries})
+
+    def write(self, changes: Changes) -> None:
+        written = {**changes.modify, **changes.insert}
+        with self._open() as maps:
+            _check_room(maps, written)
+            ports = _interfaces(written)
+            before = abi.SwitchConfig.from_buffer_copy(maps[CONFIG].lookup(0) or b"")
+            for key in _of(written, PORTS):
+                ifindex = ports[_port(key.match)]
+                maps[PORTS].update(ifindex, xdp.devmap_value(maps[PORTS], ifindex))
+            for key, action in _of(written, SERVERS).items():
+                server = _server(action.params)
+                maps[SERVERS].update(_number(key), xdp.address_entry(server, ports[server.port]))
+            for key, action in _of(written, FDB).items():
+                values = dict(action.params)
+                mac, ifindex = plan.mac_bytes(str(values["mac"])), ports[values["port"]]
+                maps[FDB].update(_number(key), plan.fdb_entry(mac, ifindex))
+            _write_clone_ports(maps[CLONE_PORTS], _of(written, CLONE_PORTS), ports)
+            maps[GROUPS].update_many(
+                {
+                    _number(key): abi.Group(*(int(value) for _, value in action.params))
+                    for key, action in _of(written, GROUPS).items()
+                }
+            )
+            for action in _of(written, CONFIG).values():
+                maps[CONFIG].update(0, _config(action.params, before))
+            _delete(maps, changes.delete)
+
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[dict[str, Map]]:
+        with contextlib.ExitStack() as stack:
+            yield {
+                name: stack.enter_context(state.pinned_map(self._attachment, name))
+                for name in _MAPS
+            }
+
+
+def _delete(maps: Mapping[str, Map], keys: tuple[Key, ...]) -> None:
+    """After the configuration: what is taken out is out of range by now. Servers last."""
+    for table in (CLONE_PORTS, GROUPS, SERVERS):
+        for key in keys:
+            if key.table != table:
+                continue
+            if table == CLONE_PORTS:
+                maps[table].delete(_number(key))
+            else:
+                maps[table].update(_number(key), bytes(maps[table].value_size))
+
+
+def _config_fields(config: abi.SwitchConfig) -> Fields:
+    ports = config.ports.port[: config.ports.count]
+    return (
+        ("ports", " ".join(map(str, ports))),
+        ("racksched", int(bool(config.flags & abi.SwitchFlag.RACKSCHED))),
+        ("n_groups", config.n_groups),
+        ("n_filter_tables", config.n_filter_tables),
+        ("filter_mask", config.filter_mask),
+        ("switch_id", config.switch_id),
+        ("server_timeout_ns", config.server_timeout_ns),
+    )
+
+
+def _config(fields: Fields, before: abi.SwitchConfig) -> abi.SwitchConfig:
+    """Generic mode is the attachment's, not the topology's: it stays."""
+    values = dict(fields)
+    flags = abi.SwitchFlag(before.flags) & ~abi.SwitchFlag.RACKSCHED
+    if values["racksched"]:
+        flags |= abi.SwitchFlag.RACKSCHED
+    names = ("n_groups", "n_filter_tables", "filter_mask", "switch_id", "server_timeout_ns")
+    return abi.SwitchConfig(
+        ports=abi.Ports.of(tuple(int(port) for port in str(values["ports"]).split())),
+        flags=flags,
+        **{name: int(values[name]) for name in names},
+    )
+
+
+def _read_groups(maps: Mapping[str, Map], n_groups: int) -> dict[Key, Action]:
+    entries = {}
+    for grp in range(1, n_groups + 1):
+        group = abi.Group.from_buffer_copy(maps[GROUPS].lookup(grp) or bytes(4))
+        entries[Key(GROUPS, (("grp", grp),))] = Action(
+            SET, (("first", group.first), ("second", group.second))
+        )
+        if (inner := maps[CLONE_PORTS].lookup(grp)) is not None:
+            entries[Key(CLONE_PORTS, (("grp", grp),))] = _read_pair(int.from_bytes(inner, "little"))
+    return entries
+
+
+def _read_pair(map_id: int) -> Action:
+    devmap = kernel.map_by_id(map_id)
+    try:
+        first, second = (
+            abi.DevmapValue.from_buffer_copy(devmap.lookup(position) or bytes(8)).ifindex
+            for position in (0, 1)
+        )
+    finally:
+        os.close(devmap.fd)
+    return Action(SET, (("first", _name(first)), ("second", _name(second))))
+
+
+def _read_servers(servers: Map) -> dict[Key, Action]:
+    entries = {}
+    for sid in range(servers.max_entries):
+        row = abi.Server.from_buffer_copy(servers.lookup(sid) or b"")
+        if not row.flags & abi.ServerFlag.VALID:
+            continue
+        ip4, ip6 = IPv4Address(bytes(row.ip4)), IPv6Address(bytes(row.ip6))
+        server = plan.ServerEntry(
+            bytes(row.mac), ip4 if int(ip4) else None, ip6 if int(ip6) else None, _name(row.ifindex)
+        )
+        entries[Key(SERVERS, (("sid", sid),))] = Action(SET, server_fields(server))
+    return entries
+
+
+def _read_ports(ports: Map) -> dict[Key, Action]:
+    indices = [int.from_bytes(key, "little") for key in list(ports.keys())]
+    return {Key(PORTS, (("port", _name(ifindex)),)): Action(SET) for ifindex in indices}
+
+
+def _read_fdb(fdb: Map, desired: Plan) -> dict[Key, Action]:
+    """Of the servers only: what was learned is the data plane's."""
+    entries = {}
+    for key in desired.table(FDB):
+        word = int.from_bytes(fdb.lookup(_number(key)) or b"", "little")
+        if word:
+            mac = (word >> 16).to_bytes(6, "big").hex(":")
+            entries[key] = Action(SET, (("mac", mac), ("port", _name(word & 0xFFFF))))
+    return entries
+
+
+def _check_room(maps: Mapping[str, Map], written: Mapping[Key, Action]) -> None:
+    """Maps keep the size they were attached with."""
+    for table in (GROUPS, CLONE_PORTS):
+        room = maps[table].max_entries
+        highest = max((_number(key) for key in _of(written, table)), default=0)
+        if highest >= room:
+            raise UserError(
+                f"table {table} holds {room - 1} groups, the topology needs {highest}",
+                hint="detach the switch and attach it again, with a larger capacity in [switch]",
+            )
+    for action in _of(written, CONFIG).values():
+        values = dict(action.params)
+        wanted = int(values["n_filter_tables"]) * (int(values["filter_mask"]) + 1)
+        room = maps["nc_filter"].max_entries
+        if wanted > room:
+            raise UserError(
+                f"table nc_filter holds {room} slots, the topology needs {wanted}",
+                hint="detach the switch and attach it again with this topology",
+            )
+
+
+def _write_clone_ports(
+    outer: Map, entries: Mapping[Key, Action], ports: Mapping[PortName, int]
+) -> None:
+    if not entries:
+        return
+    pairs = {
+        _number(key): (action.params[0][1], action.params[1][1]) for key, action in entries.items()
+    }
+    program = libbpf.call("bpf_prog_get_fd_by_id", _clone_program_id(outer))
+    try:
+        xdp.write_clone_ports(outer, pairs, ports, program)
+    finally:
+        os.close(program)
+
+
+def _clone_program_id(outer: Map) -> int:
+    """The program that marks copies is kept by the devmaps that run it."""
+    for key in list(outer.keys()):
+        inner_id = outer.lookup(key)
+        if inner_id is None:
+            continue
+        devmap = kernel.map_by_id(int.from_bytes(inner_id, "little"))
+        try:
+            value = abi.DevmapValue.from_buffer_copy(devmap.lookup(1) or bytes(8))
+        finally:
+            os.close(devmap.fd)
+        if value.prog_fd:
+            return int(value.prog_fd)
+    raise UserError(
+        "the switch has lost its clone program",
+        hint="detach the switch and attach it again",
+    )
+
+
+def _interfaces(written: Mapping[Key, Action]) -> dict[PortName, int]:
+    """Index of every port that is to be written. UserError if this namespace lacks one."""
+    names: set[PortName] = {_port(key.match) for key in _of(written, PORTS)}
+    for table in (SERVERS, FDB):
+        names |= {_port(action.params) for action in _of(written, table).values()}
+    for action in _of(written, CLONE_PORTS).values():
+        names |= {value for _, value in action.params}
+    indices: dict[PortName, int] = {}
+    for name in names:
+        try:
+            indices[name] = socket.if_nametoindex(str(name))
+        except OSError:
+            raise UserError(
+                f"this network namespace has no interface {name}",
+                hint="the ports of an XDP switch are names of links",
+            ) from None
+    return indices
+
+
+def _name(ifindex: int) -> str:
+    try:
+        return socket.if_indextoname(ifindex)
+    except OSError:
+        return f"interface {ifindex}, which is gone"
+
+
+def _of(entries: Mapping[Key, Action], table: str) -> dict[Key, Action]:
+    return {key: action for key, action in entries.items() if key.table == table}
+
+
+def _number(key: Key) -> int:
+    return int(key.match[0][1])
+
+
+def _port(fields: Fields) -> PortName:
+    return dict(fields)["port"]
+
+
+def _server(fields: Fields) -> plan.ServerEntry:
+    values = dict(fields)
+    return plan.ServerEntry(
+        plan.mac_bytes(str(values["mac"])),
+        IPv4Address(values["ip4"]) if "ip4" in values else None,
+        IPv6Address(values["ip6"]) if "ip6" in values else None,
+        values["port"],
+    )

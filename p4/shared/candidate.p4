@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Cloned, or to which candidate (lines 6 to 12 of Algorithm 1, and RackSched). */
+#ifndef NETCLONE_P4_CANDIDATE
+#define NETCLONE_P4_CANDIDATE
+
+#include "metadata.p4"
+
+control Candidate(inout headers_t hdr, inout netclone_meta_t nc) {
+    action to_first() {
+        nc.chosen = nc.first;
+    }
+
+    action to_second() {
+        nc.chosen = nc.second;
+    }
+
+    /* The original goes to the first server; the copy finds the second in SID. */
+    action to_both() {
+        nc.chosen = nc.first;
+        nc.reason = NC_CTR_cloned;
+        nc.multicast = MULTICAST_OF(nc.first);
+        hdr.netclone.clo = NC_CLO_ORIGINAL;
+        hdr.netclone.sid = 24w0 ++ nc.second;
+    }
+
+    action copy_to_second() {
+        nc.chosen = hdr.netclone.sid[7:0];
+        hdr.netclone.clo = NC_CLO_CLONE;
+    }
+
+    table candidate {
+        key = {
+            nc.role      : ternary;
+            nc.is_ipv6   : ternary;
+            nc.usable_v4 : ternary;
+            nc.usable_v6 : ternary;
+            nc.racksched : ternary;
+            nc.states    : ternary;
+        }
+        actions = { to_first; to_second; to_both; copy_to_second; NoAction; }
+        const default_action = NoAction();
+        const entries = {
+            (ROLE_COPY, _, _, _, _, _) : copy_to_second();
+            (ROLE_ORDINARY, _, _, _, _, _) : NoAction();
+            (ROLE_WRITE, _, _, _, _, _) : NoAction();
+            (8 &&& 8, _, _, _, _, _) : NoAction(); /* responses */
+            (_, 0, USABLE_SECOND, _, _, _) : to_second();
+            (_, 1, _, USABLE_SECOND, _, _) : to_second();
+            (_, 0, USABLE_FIRST, _, _, _) : to_first();
+            (_, 1, _, USABLE_FIRST, _, _) : to_first();
+            (ROLE_PINNED, _, _, _, _, _) : to_first();
+            (_, _, _, _, _, STATES_BOTH_IDLE) : to_both();
+            (_, _, _, _, 1, STATES_SHORTER) : to_second();
+            (_, _, _, _, _, _) : to_first();
+        }
+        size = 16;
+    }
+
+    apply {
+        candidate.apply();
+    }
+}
+
+#endif
