@@ -66,8 +66,13 @@ def connect_node(plan: Plan, node: Node, switch: SwitchNode) -> None:
     enslave(switch.netns, node.port)
     with open_in(node.netns) as ip:
         ip.link("set", index=1, state="up")
-        index = _index(ip, NODE_LINK)
-        ip.link("set", index=index, state="up")
+        ip.link("set", index=_index(ip, NODE_LINK), state="up")
+    _give_addresses(plan, node, NODE_LINK)
+
+
+def _give_addresses(plan: Plan, node: Node, link: str) -> None:
+    with open_in(node.netns) as ip:
+        index = _index(ip, link)
         if node.ip4 is not None:
             ip.addr("add", index=index, address=str(node.ip4), prefixlen=plan.prefix4)
         if node.ip6 is not None:
@@ -86,6 +91,17 @@ def connect_switches(first: SwitchNode, second: SwitchNode) -> None:
     _add_pair(first.netns, TRUNK, second.netns, TRUNK, peer_mac=None)
     enslave(first.netns, TRUNK)
     enslave(second.netns, TRUNK)
+
+
+def move_to_vlan(plan: Plan, node: Node, vlan_id: int) -> None:
+    """Make a host one of a VLAN: its addresses move from `eth0` to a tagged sub-interface."""
+    link = f"{NODE_LINK}.{vlan_id}"
+    with open_in(node.netns) as ip:
+        index = _index(ip, NODE_LINK)
+        ip.flush_addr(index=index)
+        ip.link("add", ifname=link, kind="vlan", link=index, vlan_id=vlan_id)
+        ip.link("set", index=_index(ip, link), state="up")
+    _give_addresses(plan, node, link)
 
 
 def enslave(namespace: str, link: str) -> None:

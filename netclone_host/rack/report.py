@@ -63,14 +63,14 @@ def write_all(directory: Path, records: Sequence[RunRecord], settings: dict[str,
     summary = {
         "settings": settings,
         "machine": {"kernel": platform.release(), "cpus": os.cpu_count()},
-        "p99_over_baseline": _p99_ratios(records),
+        "p99_over_baseline": p99_ratios(records),
         "records": json.loads(to_json(records)),
     }
     with atomic_file(directory / "summary.json") as out:
         out.write(json.dumps(summary, indent=1) + "\n")
 
 
-def _p99_ratios(records: Sequence[RunRecord]) -> list[dict[str, Any]]:
+def p99_ratios(records: Sequence[RunRecord]) -> list[dict[str, Any]]:
     """p99 of each run over the baseline's at the same load."""
     baseline = {record.load: record.p99_us for record in records if record.scheme == "baseline"}
     return [

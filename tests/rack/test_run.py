@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""`rack run`: records whose numbers add up. How short the tail gets is benchmarked, not tested."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from loadgen.records import RunRecord
+from loadgen.schemes import find_scheme
+from loadgen.workload import parse_workload
+from netclone_host.errors import UserError
+from netclone_host.rack import build, job, netns, report, scale
+from netclone_host.rack.plan import default_topology, make_plan
+from netclone_host.rack.programs import Options
+from netclone_host.rack.scale import Calibration
+from netclone_host.rack.sweep import SweepSettings, runs
+
+from .test_cli import rack_command
+
+ASKED = {
+    "schemes": "baseline,c-clone,netclone",
+    "service": "exp:25us",
+    "jitter": "0.01x15",
+    "loads": "0.3",
+    "duration": "1s",
+    "warmup": "0.2s",
+    "time_scale": 400.0,
+    "seed": 1,
+    "repeats": 1,
+}
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory: pytest.TempPathFactory) -> list[RunRecord]:
+    """Three schemes at one load, on a rack that is built and removed by the run."""
+    from .conftest import random_rack_name
+
+    name = random_rack_name()
+    topology = default_topology(3, 2, 15)
+    found = job.run(name, topology, Options(), job.parse(**ASKED), None)
+    assert not list(netns.NETNS_DIR.glob(f"{name}-*"))
+    return found
+
+
+def test_nothing_is_lost_and_everything_adds_up(records: list[RunRecord]) -> None:
+    assert [record.scheme for record in records] == ["baseline", "c-clone", "netclone"]
+    for record in records:
+        assert record.sent > 500
+        assert record.sent == record.answered
+        assert (record.unanswered, record.send_errors, record.stale) == (0, 0, 0)
+        assert not record.partial
+        assert record.xdp_mode == "native"
+        assert (record.servers, record.workers, record.clients) == (3, 45, 2)
+        assert 0 < record.p50_us <= record.p99_us <= record.p999_us <= record.max_us
+        assert record.offered_rps == pytest.approx(record.sent / 1.0 * 400)
+
+
+def test_only_c_clone_has_redundant_responses(records: list[RunRecord]) -> None:
+    baseline, c_clone, netclone = records
+    assert baseline.redundant == netclone.redundant == 0
+    assert c_clone.redundant == c_clone.sent
+
+
+def test_every_clone_is_dropped_or_its_response_filtered(records: list[RunRecord]) -> None:
+    netclone = records[2].counters
+    cloned = netclone["sw.ingress.cloned"]
+    assert cloned > 500
+    assert netclone["sw.clone.clone_sent"] == cloned
+    assert netclone["sw.ingress.response_first"] == cloned
+    dropped = sum(netclone.get(f"s{i}.ingress.dropped_server_busy", 0) for i in (1, 2, 3))
+    assert netclone["sw.ingress.filtered_slower_response"] + dropped == cloned
+    # Every packet that reached the switch has one reason.
+    seen = sum(n for name, n in netclone.items() if name.startswith("sw.ingress."))
+    requests = cloned + netclone.get("sw.ingress.not_cloned", 0)
+    responses = sum(netclone.get(f"s{i}.egress.response_stamped", 0) for i in (1, 2, 3))
+    assert seen == requests + responses + netclone.get("sw.ingress.not_netclone", 0) + netclone.get(
+        "sw.ingress.no_clone", 0
+    )
+    for record in records[:2]:
+        assert record.cloned == record.filtered == record.clones_dropped == 0
+
+
+def test_a_rack_that_is_up_is_used_and_left_up(rack_name: str, tmp_path: Path) -> None:
+    build.up(make_plan(rack_name, default_topology(2, 1, 4)), Options())
+    out = tmp_path / "records.json"
+    done = rack_command(
+        *("run", "--name", rack_name, "--schemes", "netclone", "--loads", "0.2"),
+        *("--service", "const:50us", "--jitter", "none", "--duration", "300ms"),
+        *("--time-scale", "300", "--json", str(out), "--out", str(tmp_path / "out")),
+    )
+    assert done.returncode == 0, done.stderr
+    (record,) = json.loads(out.read_text())
+    assert record["unanswered"] == 0
+    assert record["sent"] == record["answered"] > 0
+    assert record["p50_us"] >= 50
+    assert "netclone" in done.stdout
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["records"][0]["sent"] == record["sent"]
+    assert (tmp_path / "out" / "latency.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "out" / "latency.csv").read_text().count("\n") == 2
+    assert netns.is_namespace(f"{rack_name}-s1")
+
+
+def test_a_rack_without_programs_is_refused(rack_name: str) -> None:
+    build.up(make_plan(rack_name, default_topology(2, 1)), None)
+    with pytest.raises(UserError, match="has no program attached"):
+        job.run(rack_name, None, Options(), job.parse(**ASKED), None)
+    with pytest.raises(UserError, match="is not the one that the options describe"):
+        job.run(rack_name, default_topology(3, 1), Options(), job.parse(**ASKED), None)
+
+
+def test_what_a_crash_left_is_removed_before_a_run_but_not_what_is_up(rack_name: str) -> None:
+    plan = make_plan(rack_name, default_topology(2, 1))
+    build.up(plan, None)
+    assert not build.clear_crashed(rack_name)
+    assert netns.is_namespace(plan.namespace("sw"))
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "error"),
+    [
+        ("schemes", "baseline,magic", "unknown scheme 'magic'"),
+        ("schemes", "laedge", "does not run in the rack alone"),
+        ("service", "exp", "exp"),
+        ("jitter", "1", "PxM"),
+        ("loads", "0.3,x", "'x' is not a load"),
+        ("loads", "0", "'0' is not a load"),
+        ("loads", "2.5", "'2.5' is not a load"),
+        ("duration", "5", "no unit"),
+        ("time_scale", 0.5, "out of range"),
+        ("time_scale", math.nan, "out of range"),
+        ("repeats", 0, "below 1"),
+    ],
+)
+def test_bad_options(option: str, value: object, error: str) -> None:
+    with pytest.raises(UserError, match=error) as caught:
+        job.parse(**{**ASKED, option: value})
+    assert caught.value.hint
+
+
+def test_an_output_that_cannot_be_written_is_found_before_the_run(rack_name: str) -> None:
+    done = rack_command("run", "--name", rack_name, "--json", "/no/such/place/records.json")
+    assert done.returncode == 2
+    assert "no directory" in done.stderr
+
+
+def test_runs_compare_schemes_close_in_time() -> None:
+    settings = SweepSettings(
+        schemes=(find_scheme("baseline"), find_scheme("netclone")),
+        loads=(0.1, 0.2),
+        workload=parse_workload("exp:25us"),
+        duration_s=1,
+        warmup_s=0,
+        time_scale=1,
+        repeats=2,
+    )
+    order = [(run.repeat, run.load, run.scheme.name) for run in runs(settings)]
+    assert len(order) == settings.n_runs == 8
+    assert order[:3] == [(0, 0.1, "baseline"), (0, 0.1, "netclone"), (0, 0.2, "baseline")]
+
+
+def test_the_time_scale_keeps_the_busiest_run_below_what_the_machine_carries() -> None:
+    workload = parse_workload("exp:25us", "0.01x15")
+    schemes, loads = ["baseline", "c-clone"], [0.1, 0.7]
+    found = scale.choose_time_scale(Calibration(100_000), workload, 90, schemes, loads)
+    busiest = workload.rate_rps(0.7, 6, 15, found) * 2
+    assert 0.9 * scale.TARGET_SHARE < busiest / 100_000 <= scale.TARGET_SHARE
+    # Half as fast a machine: twice the scale. Long services need less of it.
+    slower = scale.choose_time_scale(Calibration(50_000), workload, 90, schemes, loads)
+    assert slower == pytest.approx(2 * found, rel=0.1)
+    slow_service = parse_workload("exp:1s")
+    assert scale.choose_time_scale(Calibration(100_000), slow_service, 90, schemes, loads) == 1
+    assert [scale.round_up(x) for x in (1.0, 99.1, 101, 1234)] == [1, 100, 110, 1300]
+
+
+def test_ratios_to_the_baseline() -> None:
+    def record(scheme: str, load: float, p99_us: float) -> RunRecord:
+        return RunRecord("rack", scheme, "", "", load, 1, 1, 1, 1, 0, 0, p99_us=p99_us)
+
+    ratios = report.p99_ratios(
+        [record("baseline", 0.3, 150), record("netclone", 0.3, 75), record("netclone", 0.5, 1)]
+    )
+    assert ratios == [{"load": 0.3, "scheme": "netclone", "ratio": 0.5}]
