@@ -11,7 +11,7 @@ packages=(
     libbpf-dev libbpf1 libelf-dev zlib1g-dev   # the loader
     libxdp-dev                                 # AF_XDP
     bpftool
-    python3-bpfcc                              # the BCC loader
+    python3-bpfcc "linux-headers-$(dpkg --print-architecture)" # the BCC loader
     python3-venv python3-dev
     iproute2 ethtool
 )

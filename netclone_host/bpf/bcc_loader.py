@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from netclone_host.bpf import kernel_headers, libbpf, verifier
-from netclone_host.bpf.kernel import Map
+from netclone_host.bpf.kernel import BPF_XDP_DEVMAP, Map
 from netclone_host.bpf.loader import PROGRAMS, LoadedObject, MapSizes, Role
 from netclone_host.errors import MissingFeatureError, PrivilegeError, UserError, VerifierError
 
@@ -32,7 +32,6 @@ _SIZE_MACROS = {
     "nc_ports": "NC_PORT_ENTRIES",
 }
 _TEMPLATES = ("nc_pair_ports",)  # only says what is inside nc_clone_ports
-_BPF_XDP_DEVMAP = 35  # enum bpf_attach_type
 
 
 class BccLoader:
@@ -51,7 +50,8 @@ class BccLoader:
         ]
         with _stderr_taken() as said:
             try:
-                module = BPF(text=flat_text(SOURCE_DIR / f"{role}.bpf.c"), cflags=flags)
+                text = flat_text(SOURCE_DIR / f"{role}.bpf.c")
+                module = BPF(text=text.encode(), cflags=flags)
                 programs = _load_programs(module, BPF, role)
             except Exception as error:
                 raise _load_error(error, role, said()) from error
@@ -77,14 +77,16 @@ def flat_text(path: Path, outer: tuple[Path, ...] = ()) -> str:
 
 
 def _load_programs(module: Any, bpf: Any, role: Role) -> dict[str, int]:
+    def load(name: str, kind: int, attach_type: int = -1) -> int:
+        fd: int = module.load_func(name.encode(), kind, attach_type=attach_type).fd
+        return fd
+
     names = PROGRAMS[role]
-    programs = {names.xdp: module.load_func(names.xdp, bpf.XDP).fd}
+    programs = {names.xdp: load(names.xdp, bpf.XDP)}
     if names.tc:
-        programs[names.tc] = module.load_func(names.tc, bpf.SCHED_CLS).fd
+        programs[names.tc] = load(names.tc, bpf.SCHED_CLS)
     if names.devmap:
-        programs[names.devmap] = module.load_func(
-            names.devmap, bpf.XDP, attach_type=_BPF_XDP_DEVMAP
-        ).fd
+        programs[names.devmap] = load(names.devmap, bpf.XDP, BPF_XDP_DEVMAP)
     return programs
 
 

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from netclone_host.bpf import libbpf
 
 NAME_LEN = 16
-BPF_XDP = 37  # enum bpf_attach_type
+BPF_XDP_DEVMAP, BPF_XDP = 33, 37  # enum bpf_attach_type
 ANY = 0  # flag of an update: create or replace
 
 
@@ -130,7 +130,7 @@ class Map:
         return self.type in PER_CPU_TYPES
 
     def update(self, key: Any, value: Any) -> None:
-        """`key` and `value` are bytes, ctypes objects, or an int for 4-byte ones."""
+        """`key` and `value` are bytes, ctypes objects, or an int of the map's size."""
         key_bytes, value_bytes = _as_bytes(key, self.key_size), _as_bytes(value, self.value_size)
         libbpf.call("bpf_map_update_elem", self.fd, key_bytes, value_bytes, ANY)
 

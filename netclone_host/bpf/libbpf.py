@@ -43,6 +43,10 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "bpf_program__name": (ctypes.c_char_p, [_PTR]),
     "bpf_program__fd": (ctypes.c_int, [_PTR]),
     "bpf_program__set_log_buf": (ctypes.c_int, [_PTR, _PTR, ctypes.c_size_t]),
+    "bpf_prog_load": (
+        ctypes.c_int,
+        [ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p, _PTR, ctypes.c_size_t, _PTR],
+    ),
     "bpf_map_create": (
         ctypes.c_int,
         [ctypes.c_int, ctypes.c_char_p, *[ctypes.c_uint32] * 3, _PTR],

@@ -63,6 +63,22 @@ def _setns(fd: int) -> None:
 
 
 @contextlib.contextmanager
+def throw_away() -> Iterator[None]:
+    """The calling thread is in a new namespace meanwhile, which is gone afterwards."""
+    here = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        if _libc.unshare(_CLONE_NEWNET) < 0:
+            code = ctypes.get_errno()
+            raise OSError(code, f"unshare: {os.strerror(code)}")
+        try:
+            yield
+        finally:
+            _setns(here)
+    finally:
+        os.close(here)
+
+
+@contextlib.contextmanager
 def entered(namespace: str | Path) -> Iterator[None]:
     """The calling thread is in the namespace meanwhile; a bare name is one of /run/netns.
 

@@ -17,6 +17,7 @@ from netclone_host.bpf.attach import AttachRequest, Mode, attach
 from netclone_host.bpf.detach import detach, forget_namespace
 from netclone_host.bpf.loader import Role
 from netclone_host.control import plan
+from netclone_host.counters import Hook
 from netclone_host.errors import ForeignProgramError, UserError
 
 from .conftest import TOPOLOGY, ForeignFilter, Namespace, run
@@ -297,3 +298,24 @@ def test_two_servers_attach_at_once(namespace: Namespace) -> None:
     assert sorted(entry.ifnames[0] for entry in state.attachments()) == names
     for name in names:
         detach(name)
+
+
+def test_bcc_loads_the_same_text(switch_ports: list[str]) -> None:
+    """The other loader: the same tables filled, the same programs on every port."""
+    import importlib.util
+
+    from netclone_host.bpf import kernel_headers
+
+    if importlib.util.find_spec("bcc") is None:
+        pytest.skip("needs BCC (python3-bpfcc)")
+    if not kernel_headers.running_kernel_has_headers() and kernel_headers.installed() is None:
+        pytest.skip("needs kernel headers (linux-headers-*)")
+    result = attach(switch(loader="bcc"))
+    assert (result.attachment.loader, result.mode) == ("bcc", "native")
+    with state.pinned_map(result.attachment, "nc_groups") as groups:
+        assert groups.lookup(2) == bytes(abi.Group(1, 0))
+    assert list(state.read_counters(result.attachment)) == [Hook.INGRESS, Hook.CLONE]
+    detach("p0")
+    attach(AttachRequest(("p2",), Role.SERVER, server_id=3, loader="bcc"))
+    assert state.read_in_flight(state.attached_to("p2")) == 0
+    detach("p2")
