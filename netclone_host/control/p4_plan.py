@@ -63,6 +63,7 @@ _FDB = "fdb"
 
 def p4_plan(topology: Topology, target: Target) -> Plan:
     """Everything the program needs to serve this rack. UserError if it does not fit."""
+    _check_rules(topology)
     limits.check_filter_tables(topology.switch.filter_tables, target.limits)
     _check_filter_slots(topology, target)
     entries = dict(_entries(topology, target))
@@ -87,9 +88,15 @@ def _entries(topology: Topology, target: Target) -> Iterator[tuple[Key, Action]]
 
 
 def _settings(topology: Topology, target: Target) -> tuple[Key, Action]:
-    params: tuple[tuple[str, int], ...] = (("racksched", int(topology.switch.racksched)),)
+    switch = topology.switch
+    # RackSched alone chooses as RackSched does.
+    shorter_queue = switch.racksched or not switch.cloning
+    params: tuple[tuple[str, int], ...] = (
+        ("racksched", int(shorter_queue)),
+        ("cloning", int(switch.cloning)),
+    )
     if not target.fixed_filter_slots:
-        params += (("filter_slot_mask", topology.switch.filter_slots - 1),)
+        params += (("filter_slot_mask", switch.filter_slots - 1),)
     return Key(_SETTINGS), Action("configure", params)
 
 
@@ -188,6 +195,21 @@ def port_number(port: int | str, owner: str) -> int:
         f"{owner}: port {port!r} is not a port number",
         hint="a P4 switch numbers its ports: write port = 1, as the switch counts them",
     )
+
+
+def _check_rules(topology: Topology) -> None:
+    """Rules of docs/data-plane.md that the P4 programs do not have."""
+    if topology.switch.server_timeout_ms:
+        raise UserError(
+            "the P4 programs do not detect failed servers",
+            hint="set server_timeout_ms = 0 in [switch]; take a failed server out with "
+            "--without-server",
+        )
+    if topology.switch.reserve:
+        raise UserError(
+            "the P4 programs do not have the reserve rule",
+            hint="set reserve = false in [switch]",
+        )
 
 
 def _check_filter_slots(topology: Topology, target: Target) -> None:

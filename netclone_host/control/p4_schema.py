@@ -153,7 +153,7 @@ TABLES: Mapping[str, TableSchema] = {
 
 def settings_schema(fixed_filter_slots: bool) -> TableSchema:
     """The settings differ: BMv2's program takes the number of slots at run time."""
-    params: tuple[Field, ...] = (_param("racksched"),)
+    params: tuple[Field, ...] = (_param("racksched"), _param("cloning"))
     if not fixed_filter_slots:
         params += (_param("filter_slot_mask"),)
     return TableSchema("Ingress", (), {"configure": params})

@@ -48,6 +48,8 @@ def _config(tables: SwitchTables) -> Fields:
     return (
         ("ports", " ".join(map(str, tables.ports))),
         ("racksched", int(tables.racksched)),
+        ("cloning", int(tables.cloning)),
+        ("reserve", int(tables.reserve)),
         ("n_groups", tables.n_groups),
         ("n_filter_tables", tables.filter_tables),
         ("filter_mask", tables.filter_slots - 1),

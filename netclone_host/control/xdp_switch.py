@@ -74,6 +74,7 @@ class XdpSwitch:
         with self._open() as maps:
             _check_room(maps, written)
             ports = _interfaces(written)
+            _check_ports(maps[PORTS], ports)
             before = abi.SwitchConfig.from_buffer_copy(maps[CONFIG].lookup(0) or b"")
             for key in _of(written, PORTS):
                 ifindex = ports[_port(key.match)]
@@ -122,6 +123,8 @@ def _config_fields(config: abi.SwitchConfig) -> Fields:
     return (
         ("ports", " ".join(map(str, ports))),
         ("racksched", int(bool(config.flags & abi.SwitchFlag.RACKSCHED))),
+        ("cloning", int(not config.flags & abi.SwitchFlag.NO_CLONES)),
+        ("reserve", int(bool(config.flags & abi.SwitchFlag.RESERVE))),
         ("n_groups", config.n_groups),
         ("n_filter_tables", config.n_filter_tables),
         ("filter_mask", config.filter_mask),
@@ -133,9 +136,13 @@ def _config_fields(config: abi.SwitchConfig) -> Fields:
 def _config(fields: Fields, before: abi.SwitchConfig) -> abi.SwitchConfig:
     """Generic mode is the attachment's, not the topology's: it stays."""
     values = dict(fields)
-    flags = abi.SwitchFlag(before.flags) & ~abi.SwitchFlag.RACKSCHED
+    flags = abi.SwitchFlag(before.flags) & abi.SwitchFlag.GENERIC
     if values["racksched"]:
         flags |= abi.SwitchFlag.RACKSCHED
+    if not values["cloning"]:
+        flags |= abi.SwitchFlag.NO_CLONES
+    if values["reserve"]:
+        flags |= abi.SwitchFlag.RESERVE
     names = ("n_groups", "n_filter_tables", "filter_mask", "switch_id", "server_timeout_ns")
     return abi.SwitchConfig(
         ports=abi.Ports.of(tuple(int(port) for port in str(values["ports"]).split())),
@@ -183,7 +190,7 @@ def _read_servers(servers: Map) -> dict[Key, Action]:
 
 
 def _read_ports(ports: Map) -> dict[Key, Action]:
-    indices = [int.from_bytes(key, "little") for key in list(ports.keys())]
+    indices = [int.from_bytes(key, "little") for key in ports.each_key() if ports.lookup(key)]
     return {Key(PORTS, (("port", _name(ifindex)),)): Action(SET) for ifindex in indices}
 
 
@@ -219,6 +226,16 @@ def _check_room(maps: Mapping[str, Map], written: Mapping[Key, Action]) -> None:
             )
 
 
+def _check_ports(table: Map, ports: Mapping[PortName, int]) -> None:
+    for name, ifindex in ports.items():
+        if ifindex >= table.max_entries:
+            raise UserError(
+                f"table {PORTS} holds interfaces with an index below {table.max_entries}, "
+                f"{name} has {ifindex}",
+                hint="detach the switch and attach it again with this topology",
+            )
+
+
 def _write_clone_ports(
     outer: Map, entries: Mapping[Key, Action], ports: Mapping[PortName, int]
 ) -> None:
@@ -236,7 +253,7 @@ def _write_clone_ports(
 
 def _clone_program_id(outer: Map) -> int:
     """The program that marks copies is kept by the devmaps that run it."""
-    for key in list(outer.keys()):
+    for key in outer.each_key():
         inner_id = outer.lookup(key)
         if inner_id is None:
             continue

@@ -54,7 +54,8 @@ struct netclone_meta_t {
     bit<1>   ours;         /* SWITCH_ID is 0 or our own */
     bit<1>   source_known; /* a response comes from the address that its SID names */
     bit<1>   host_known;   /* ordinary forwarding has a port */
-    bit<1>   racksched;
+    bit<1>   racksched;    /* the shorter queue, where a request is not cloned */
+    bit<1>   cloning;
     bit<1>   is_ipv6;
     bit<1>   lost;         /* a clone whose server is gone, or no way to route */
     role_t   role;

@@ -42,8 +42,9 @@ control Ingress(inout headers_t hdr, inout metadata_t meta,
 #endif
     slot_t slot;
 
-    action configure(bit<1> racksched) {
+    action configure(bit<1> racksched, bit<1> cloning) {
         meta.nc.racksched = racksched;
+        meta.nc.cloning = cloning;
     }
 
     table settings {

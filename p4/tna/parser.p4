@@ -39,6 +39,7 @@ parser IngressParser(packet_in pkt, out headers_t hdr, out metadata_t meta,
         meta.nc.source_known = 0;
         meta.nc.host_known = 0;
         meta.nc.racksched = 0;
+        meta.nc.cloning = 0;
         meta.nc.is_ipv6 = 0;
         meta.nc.lost = 0;
         meta.nc.role = ROLE_ORDINARY;

@@ -76,8 +76,9 @@ control Ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metad
     bool full_sum;
 
     /* What the topology file says about this switch, beyond its tables' entries. */
-    action configure(bit<1> racksched, bit<32> filter_slot_mask) {
+    action configure(bit<1> racksched, bit<1> cloning, bit<32> filter_slot_mask) {
         meta.nc.racksched = racksched;
+        meta.nc.cloning = cloning;
         slot_mask = filter_slot_mask;
     }
 

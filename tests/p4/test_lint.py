@@ -40,6 +40,7 @@ def test_limits_are_those_of_limits_h() -> None:
     slots = p4_text.macros(p4_text.text(P4 / "shared" / "limits.p4"))["NC_FILTER_SLOTS_LOG2"]
     assert slots == in_c["NC_FILTER_SLOTS_LOG2"] and 1 << slots == limits.FILTER_SLOTS
     v1model = p4_text.constants(p4_text.everything("v1model"))
+    assert v1model["MAX_L4_LEN"] == in_c["NC_MAX_L4_LEN"]
     assert v1model["REQUEST_SLOTS"] == 1 << in_c["NC_REQUEST_SLOTS_LOG2"]
     assert v1model["FDB_SLOTS"] == 1 << in_c["NC_FDB_SLOTS_LOG2"] == p4_plan.FDB_SLOTS
 
@@ -81,15 +82,11 @@ def test_schema_is_that_of_the_tables(architecture: str) -> None:
         assert table.keys == tuple(field.p4_name for field in schema.match), full_name
         for name, params in schema.actions.items():
             assert name in table.actions
-            wanted = tuple(field.p4_name.rpartition(".")[2] for field in params)
+            wanted = tuple(param.name for param in params)
             if full_name != "Ingress.settings":
                 assert actions[name] == wanted
-    declared = re.search(
-        r"action configure\(([^)]*)\)", p4_text.text(P4 / architecture / "netclone.p4")
-    )
-    assert declared
-    params = tuple(param.split()[-1] for param in declared[1].split(","))
-    assert params == tuple(field.name for field in settings.actions["configure"])
+    configure = p4_text.actions(p4_text.text(P4 / architecture / "netclone.p4"))["configure"]
+    assert configure == tuple(param.name for param in settings.actions["configure"])
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

@@ -101,6 +101,14 @@ def test_filter_tables_and_slots_are_compiled_in(target: Target) -> None:
         p4_plan.p4_plan(rack(2, filter_slots=1 << 18), target)
 
 
+@BOTH
+def test_rules_that_the_programs_lack_are_refused(target: Target) -> None:
+    with pytest.raises(UserError, match="do not detect failed servers"):
+        p4_plan.p4_plan(rack(2, server_timeout_ms=5), target)
+    with pytest.raises(UserError, match="do not have the reserve rule"):
+        p4_plan.p4_plan(rack(2, reserve=True), target)
+
+
 def test_port_must_be_a_number() -> None:
     topology = rack(2)
     servers = (dataclasses.replace(topology.servers[0], port="s1"), topology.servers[1])

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""`switch apply --target xdp` on a switch that is attached and running."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import pytest
+
+from netclone_host import topology as topologies
+from netclone_host.bpf import abi, state
+from netclone_host.bpf.attach import AttachRequest, attach
+from netclone_host.bpf.detach import detach
+from netclone_host.bpf.loader import Role
+from netclone_host.control.backend import apply
+from netclone_host.control.targets import TargetName, connect, plan_for
+from netclone_host.errors import UserError
+from netclone_host.topology import Topology
+
+from .conftest import TOPOLOGY, Namespace
+
+PORTS = ("p0", "p1", "p2", "p3")
+THIRD = """
+[[server]]
+id = 2
+ip4 = "10.0.1.103"
+mac = "02:00:00:00:01:67"
+port = "p2"
+"""
+
+
+@pytest.fixture
+def rack(namespace: Namespace) -> Iterator[Topology]:
+    for port in PORTS:
+        namespace.veth(port, f"{port}-wire")
+    topology = topologies.loads(TOPOLOGY + THIRD)
+    attach(AttachRequest(PORTS, Role.SWITCH, topology=topology))
+    try:
+        yield topology
+    finally:
+        detach("p0")
+
+
+def bring(topology: Topology) -> int:
+    return len(apply(connect(TargetName.XDP, None), plan_for(TargetName.XDP, topology)))
+
+
+def config() -> abi.SwitchConfig:
+    with state.pinned_map(state.attached_to("p0"), "nc_switch_cfg") as table:
+        return abi.SwitchConfig.from_buffer_copy(table.lookup(0) or b"")
+
+
+def group(grp: int) -> tuple[int, int]:
+    with state.pinned_map(state.attached_to("p0"), "nc_groups") as table:
+        found = abi.Group.from_buffer_copy(table.lookup(grp) or bytes(4))
+    return found.first, found.second
+
+
+def test_what_attach_wrote_needs_no_change(rack: Topology) -> None:
+    assert bring(rack) == 0
+
+
+def test_a_failed_server_goes_and_comes_back(rack: Topology) -> None:
+    smaller = dataclasses.replace(rack, servers=(rack.servers[0], rack.servers[2]))
+    assert bring(smaller) > 0
+    assert config().n_groups == 2
+    assert [group(grp) for grp in (1, 2, 3)] == [(0, 2), (2, 0), (0, 0)]
+    assert sorted(state.read_states(state.attached_to("p0"))) == ["0", "2"]
+    assert bring(smaller) == 0
+    assert bring(rack) > 0
+    assert group(1) == (0, 1) and config().n_groups == 6
+    assert bring(rack) == 0
+
+
+def test_only_what_differs_is_written(rack: Topology) -> None:
+    switch = dataclasses.replace(rack.switch, racksched=True)
+    assert bring(dataclasses.replace(rack, switch=switch)) == 1
+    assert config().flags & abi.SwitchFlag.RACKSCHED
+
+
+def test_generic_mode_is_not_the_topologys_to_change(rack: Topology) -> None:
+    with state.pinned_map(state.attached_to("p0"), "nc_switch_cfg") as table:
+        before = config()
+        before.flags |= abi.SwitchFlag.GENERIC
+        table.update(0, before)
+    assert bring(dataclasses.replace(rack, switch=dataclasses.replace(rack.switch, id=5))) == 1
+    assert config().flags & abi.SwitchFlag.GENERIC and config().switch_id == 5
+
+
+def test_a_rack_that_outgrew_the_maps_is_refused(rack: Topology) -> None:
+    servers = tuple(
+        dataclasses.replace(rack.servers[0], id=n, mac=f"02:00:00:00:02:{n:02x}", ip4=None, ip6=ip)
+        for n, ip in enumerate(topologies.IPv6Address("fd00::") + n for n in range(40))
+    )
+    switch = dataclasses.replace(rack.switch, capacity=64)
+    with pytest.raises(UserError, match=r"table nc_\w+ holds 992 groups.* needs 1560"):
+        bring(Topology(switch, servers))
+    assert bring(rack) == 0
+
+
+def test_a_port_that_is_not_here_is_named(rack: Topology) -> None:
+    moved = dataclasses.replace(rack.servers[1], port="p9")
+    servers = (rack.servers[0], moved, rack.servers[2])
+    with pytest.raises(UserError, match="no interface p9"):
+        bring(dataclasses.replace(rack, servers=servers))
+
+
+def test_no_switch_here(namespace: Namespace) -> None:
+    with pytest.raises(UserError, match="no XDP switch is attached"):
+        connect(TargetName.XDP, None)
