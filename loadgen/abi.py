@@ -25,6 +25,7 @@ class ClientFlag(IntFlag):
 
     BUSY = 1
     SATURATE = 2
+    KEEN = 4
 
 
 class ClientEnd(IntEnum):
@@ -147,6 +148,7 @@ class ClientResult(ctypes.Structure):
         ("store_errors", c_uint64),
         ("rx_dropped", c_uint64),
         ("rx_invalid", c_uint64),
+        ("cpu_ns", c_uint64),
         ("first_sent_ns", c_uint64),
         ("last_sent_ns", c_uint64),
         ("all_sent", c_uint64),
@@ -254,6 +256,46 @@ class TraceEntry(ctypes.Structure):
     ]
 
 
+class WorkerConfig(ctypes.Structure):
+    """`struct lg_worker_config`."""
+
+    _fields_ = [
+        ("fd", c_int32),
+        ("workers", c_uint32),
+        ("sid", c_uint32),
+        ("stamp", c_uint32),
+        ("queue_limit", c_uint32),
+        ("busy", c_uint32),
+        ("seed", c_uint64),
+        ("app_state", ctypes.POINTER(c_uint32)),
+        ("service", NativeDist),
+        ("stop", ctypes.POINTER(c_uint32)),
+        ("received", c_uint64),
+        ("answered", c_uint64),
+        ("clones_dropped", c_uint64),
+        ("rejected", c_uint64),
+        ("invalid", c_uint64),
+        ("pings", c_uint64),
+        ("send_errors", c_uint64),
+        ("max_queue", c_uint64),
+        ("busy_ns", c_uint64),
+        ("abandoned", c_uint64),
+        ("service_seen", ctypes.POINTER(NativeHist)),
+    ]
+
+
+class PlainResult(ctypes.Structure):
+    """`struct lg_plain_result`."""
+
+    _fields_ = [
+        ("sent", c_uint64),
+        ("answered", c_uint64),
+        ("errors", c_uint64),
+        ("cpu_ns", c_uint64),
+        ("latency", NativeHist),
+    ]
+
+
 _MIRRORED: tuple[type[ctypes.Structure] | type[ctypes.Union], ...] = (
     AlignedPeer,
     Mix,
@@ -265,6 +307,8 @@ _MIRRORED: tuple[type[ctypes.Structure] | type[ctypes.Union], ...] = (
     CoordinatorServer,
     CoordinatorConfig,
     XdpOptions,
+    PlainResult,
+    WorkerConfig,
 )
 
 

@@ -73,6 +73,8 @@ class ClientPlan:
     """Streams a client node."""
     busy: bool = False
     """Never sleep between requests (needs a core a thread)."""
+    keen: bool = False
+    """Sleep, but spin through the last 150 us before each request."""
     saturate: bool = False
     """As fast as it goes, without a schedule."""
     kernel_timestamps: bool = True
@@ -104,6 +106,8 @@ class ClientSummary:
     rx_dropped: int = 0
     rx_invalid: int = 0
     all_sent: int = 0
+    cpu_ns: int = 0
+    """Processor time of the client threads until the end of the window."""
     io: str = "socket"
     clock_step_ns: int = 0
     duration_s: float = math.nan
@@ -166,7 +170,7 @@ class _Stream:
         """What the configuration points to, kept alive with it."""
 
     def run(self) -> None:
-        prefer_this_thread(sleeps=not self.config.flags)
+        prefer_this_thread(sleeps=not self.config.flags & (ClientFlag.BUSY | ClientFlag.SATURATE))
         self.error = traffic_library().lg_client_run(
             ctypes.byref(self.config), ctypes.byref(self.result)
         )
@@ -226,7 +230,11 @@ def _configure(
     run = int.from_bytes(os.urandom(4), "little")
     start_ns = plan.start_ns or time.monotonic_ns() + int(START_DELAY_S * 1e9)
     gap, burst = plan.arrivals.native(plan.rate_rps / len(streams))
-    flags = (ClientFlag.BUSY if plan.busy else 0) | (ClientFlag.SATURATE if plan.saturate else 0)
+    flags = (
+        (ClientFlag.BUSY if plan.busy else 0)
+        | (ClientFlag.SATURATE if plan.saturate else 0)
+        | (ClientFlag.KEEN if plan.keen else 0)
+    )
     for stream in streams:
         c = stream.config
         c.io = stream.io.handle
@@ -277,6 +285,7 @@ _SUMMED = [
     "rx_dropped",
     "rx_invalid",
     "all_sent",
+    "cpu_ns",
 ]
 
 

@@ -25,14 +25,18 @@ HIST_MAX_LOG2 = 42
 HIST_BUCKETS = (HIST_MAX_LOG2 - HIST_SUB_LOG2 + 1) << HIST_SUB_LOG2
 
 
+def build_directory() -> Path:
+    """Where what is compiled is; `NETCLONE_BUILD` names another place than build/."""
+    build = os.environ.get("NETCLONE_BUILD")
+    return Path(build) if build else Path(__file__).resolve().parent.parent / "build"
+
+
 def library_path(name: str) -> Path:
-    """Path of build/native/lib`name`.so; `NETCLONE_BUILD` names another build directory.
+    """Path of native/lib`name`.so in the build directory.
 
     Raises `UserError` when it is not built.
     """
-    build = os.environ.get("NETCLONE_BUILD")
-    root = Path(build) if build else Path(__file__).resolve().parent.parent / "build"
-    path = root / "native" / f"lib{name}.so"
+    path = build_directory() / "native" / f"lib{name}.so"
     if not path.is_file():
         raise UserError(f"{path} is not there", "run 'make build' in the project's directory")
     return path

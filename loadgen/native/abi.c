@@ -3,7 +3,9 @@
 #include "client.h"
 #include "coordinator.h"
 #include "io_xdp.h"
+#include "plain_client.h"
 #include "server.h"
+#include "worker.h"
 
 size_t lg_abi_size(unsigned int which)
 {
@@ -28,6 +30,10 @@ size_t lg_abi_size(unsigned int which)
 		return sizeof(struct lg_coordinator_config);
 	case 9:
 		return sizeof(struct lg_xdp_options);
+	case 10:
+		return sizeof(struct lg_plain_result);
+	case 11:
+		return sizeof(struct lg_worker_config);
 	default:
 		return 0;
 	}

@@ -16,6 +16,8 @@
 /* Requests that were due at the end may leave this long after it (or late_ns, if longer);
  * what has not left by then is counted as unsent. */
 #define GRACE_NS 10000000ULL
+/* A sleep may end this much late; LG_CLIENT_KEEN spins from then on. */
+#define KEEN_NS 150000ULL
 /* Longest sleep: *stop is looked at this often. */
 #define NAP_NS 50000000ULL
 
@@ -39,6 +41,7 @@ struct client {
 	uint64_t seq;		    /* next request */
 	uint64_t window_ns, end_ns; /* absolute: the measured window is [window, end) */
 	uint64_t send_until_ns;
+	uint64_t cpu_start_ns;
 	uint64_t all_answered;	/* warm-up included */
 	uint32_t tx_from, tx_n; /* copies prepared and not yet sent */
 	struct pending pending[LG_IO_BATCH];
@@ -329,6 +332,8 @@ static void loop(struct client *c)
 			busy = prepare(c, now_ns);
 		push(c);
 		busy += receive(c);
+		if (now_ns >= c->end_ns && !c->res->cpu_ns)
+			c->res->cpu_ns = lg_clock_ns(CLOCK_THREAD_CPUTIME_ID) - c->cpu_start_ns;
 		if (now_ns >= c->end_ns && drained(c, now_ns))
 			break;
 		if (busy || cfg->flags & (LG_CLIENT_BUSY | LG_CLIENT_SATURATE))
@@ -336,6 +341,11 @@ static void loop(struct client *c)
 		wake_ns = due_ns(c);
 		if (now_ns >= c->end_ns || wake_ns > now_ns + NAP_NS)
 			wake_ns = now_ns + NAP_NS / 10;
+		if (cfg->flags & LG_CLIENT_KEEN && now_ns < c->end_ns) {
+			if (wake_ns < now_ns + KEEN_NS)
+				continue;
+			wake_ns -= KEEN_NS;
+		}
 		if (c->tx_from < c->tx_n) /* the back end was full: soon again */
 			wake_ns = now_ns + 50000;
 		io->ops->wait(io, wake_ns);
@@ -373,6 +383,7 @@ int lg_client_run(const struct lg_client_config *cfg, struct lg_client_result *r
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
+	c->cpu_start_ns = lg_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	c->cfg = cfg;
 	c->res = res;
 	error = answered_init(&c->answered);

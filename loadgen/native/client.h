@@ -22,6 +22,7 @@ enum lg_target {
 enum lg_client_flags {
 	LG_CLIENT_BUSY = 1 << 0,     /* never sleep */
 	LG_CLIENT_SATURATE = 1 << 1, /* as fast as it goes: scheduled when sent */
+	LG_CLIENT_KEEN = 1 << 2,     /* sleep, but spin through the last part of each gap */
 };
 
 enum lg_client_end {
@@ -74,6 +75,7 @@ struct lg_client_result {
 	uint64_t stale;	      /* of all: foreign, of another run, or older than the window of ids */
 	uint64_t wrong_values, store_errors;
 	uint64_t rx_dropped, rx_invalid;
+	uint64_t cpu_ns; /* processor time of the thread until the end of the window */
 	uint64_t first_sent_ns, last_sent_ns; /* of all */
 	uint64_t all_sent;
 	int64_t clock_step_ns; /* CLOCK_REALTIME was stepped by so much during the run */

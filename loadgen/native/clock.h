@@ -47,4 +47,14 @@ static inline struct timespec lg_timespec(uint64_t ns)
 				 .tv_nsec = (long)(ns % LG_NS_PER_S)};
 }
 
+/* Inside a loop that waits for another thread or for the time. */
+static inline void lg_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
 #endif

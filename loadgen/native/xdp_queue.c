@@ -130,8 +130,12 @@ void xdp_queue_reclaim(struct xdp_queue *q)
 {
 	uint32_t at = 0, n = xsk_ring_cons__peek(&q->completion, XDP_QUEUE_TX_FRAMES, &at);
 
-	for (uint32_t i = 0; i < n; i++)
-		q->spare_tx[q->n_spare_tx++] = *xsk_ring_cons__comp_addr(&q->completion, at + i);
+	for (uint32_t i = 0; i < n; i++) {
+		/* As it was sent: where the packet began inside the frame. */
+		uint64_t addr = *xsk_ring_cons__comp_addr(&q->completion, at + i);
+
+		q->spare_tx[q->n_spare_tx++] = addr - addr % XDP_QUEUE_FRAME_SIZE;
+	}
 	xsk_ring_cons__release(&q->completion, n);
 }
 

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""``netclone-loadgen client``: one run against servers that are there."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from loadgen.arrivals import parse_arrivals
+from loadgen.cli import EXIT_SCHEDULE
+from loadgen.cli.io_options import io_options, make_io
+from loadgen.cli.output import emit_records
+from loadgen.cli.types import parse_endpoint, parse_netns, positive, seconds
+from loadgen.clients import ClientPlan, run_clients
+from loadgen.endpoints import Endpoint, probe
+from loadgen.report import make_record
+from loadgen.schemes import SCHEMES, find_scheme
+from loadgen.workload import Workload, parse_workload
+from netclone_host.errors import UserError
+
+XDP_PORT = 20000
+
+
+@click.command()
+@click.option("--server", "servers", multiple=True, required=True, help="A server, by id in order.")
+@click.option("--scheme", default="baseline", show_default=True, help=", ".join(SCHEMES))
+@click.option("--rate", type=float, help="Requests per second.")
+@click.option("--load", type=float, help="Instead: share of all workers' time (0.3).")
+@click.option("--workers", type=click.IntRange(1), default=15, show_default=True)
+@click.option("--service", default="exp:25us", show_default=True, help="What the servers take.")
+@click.option("--jitter", default="none", show_default=True, help="PxM, as the servers have it.")
+@click.option(
+    "--draw-at-client", is_flag=True, help="Send the service time along, one for both copies."
+)
+@click.option("--time-scale", type=float, default=1.0, show_default=True, help="Of the servers.")
+@click.option("--duration", default="5s", show_default=True, help="Measured window.")
+@click.option("--warmup", default="500ms", show_default=True)
+@click.option(
+    "--arrivals", default="poisson", show_default=True, help="Or constant, bursty:N, trace:FILE."
+)
+@click.option("--threads", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--from", "source", default="0.0.0.0", show_default=True, help="Local address.")
+@click.option("--late", default="100us", show_default=True, help="A send later than this is late.")
+@click.option("--busy", is_flag=True, help="Never sleep; takes a core a thread.")
+@click.option("--netns", help="Network namespace to work in.")
+@click.option("--seed", type=int, default=1, show_default=True)
+@click.option("--no-probe", is_flag=True, help="Do not ask first whether the servers answer.")
+@io_options
+@click.option("--trace", "trace_to", help="One 40-byte entry an answer (docs/loadgen.md).")
+@click.option("--json", "json_to", help="Write the record to this file, - for standard output.")
+def client(
+    servers: tuple[str, ...],
+    scheme: str,
+    rate: float | None,
+    load: float | None,
+    workers: int,
+    service: str,
+    jitter: str,
+    draw_at_client: bool,
+    time_scale: float,
+    duration: str,
+    warmup: str,
+    arrivals: str,
+    threads: int,
+    source: str,
+    late: str,
+    busy: bool,
+    netns: str | None,
+    seed: int,
+    no_probe: bool,
+    trace_to: str | None,
+    json_to: str | None,
+    **io_arguments: object,
+) -> None:
+    """Send requests on a schedule and measure every one from its scheduled time.
+
+    Exit status 3 when the schedule could not be kept or the run ended early.
+    """
+    workload = parse_workload(service, jitter)
+    scale = positive(time_scale, "--time-scale")
+    io = make_io(**io_arguments)  # type: ignore[arg-type]
+    local = parse_endpoint(source, parse_netns(netns), XDP_PORT if io.is_xdp else 0)
+    targets = [parse_endpoint(text) for text in servers]
+    chosen = find_scheme(scheme)
+    if chosen.name == "c-clone" and len(targets) < 2:
+        raise UserError("c-clone needs two servers", "give --server once for each")
+    plan = ClientPlan(
+        chosen,
+        _rate(rate, load, workload, len(targets), workers, scale),
+        seconds(duration, "--duration"),
+        seconds(warmup, "--warmup"),
+        parse_arrivals(arrivals),
+        seed,
+        late_s=seconds(late, "--late"),
+        threads=threads,
+        busy=busy,
+        draw_at_client=workload if draw_at_client else None,
+        io=io,
+    )
+    if not no_probe:
+        probe(Endpoint(local.ip, 0, local.netns), targets)
+    with _trace_file(trace_to) as fd:
+        plan = _with_trace(plan, fd, threads)
+        summary = run_clients(plan, [local], targets)
+    record = make_record(
+        plan, summary, workload, source="loadgen", load=math.nan if load is None else load,
+        time_scale=scale,
+    )  # fmt: skip
+    record.servers, record.workers = len(targets), workers
+    emit_records([record], json_to)
+    if not record.kept_schedule:
+        sys.exit(EXIT_SCHEDULE)
+
+
+def _rate(
+    rate: float | None, load: float | None, workload: Workload, servers: int, workers: int,
+    scale: float,
+) -> float:  # fmt: skip
+    if (rate is None) == (load is None):
+        raise UserError("give either --rate or --load", "for instance --rate 10000")
+    if rate is not None:
+        return positive(rate, "--rate")
+    assert load is not None
+    return workload.rate_rps(positive(load, "--load"), servers, workers, scale)
+
+
+def _with_trace(plan: ClientPlan, fd: int | None, streams: int) -> ClientPlan:
+    return plan if fd is None else replace(plan, trace_fds=(fd,) * streams)
+
+
+@contextlib.contextmanager
+def _trace_file(name: str | None) -> Iterator[int | None]:
+    """Appends of whole entries by all streams; removed when the run fails."""
+    if name is None:
+        yield None
+        return
+    path = Path(name)
+    try:
+        fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND, 0o644)
+    except OSError as error:
+        raise UserError(
+            f"cannot write '{name}': {error.strerror}", "choose a new name in another place"
+        ) from error
+    try:
+        yield fd
+    except BaseException:
+        path.unlink()
+        raise
+    finally:
+        os.close(fd)

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Options that `client` and `server` share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from loadgen.io import IoOptions
+from loadgen.xdp_io import XdpMode
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+_OPTIONS = (
+    click.option(
+        "--io",
+        "io_kind",
+        type=click.Choice(["socket", "af_xdp"]),
+        default="socket",
+        show_default=True,
+        help="Back end.",
+    ),
+    click.option("--interface", "ifname", help="af_xdp: the interface, with its role attached."),
+    click.option("--queue", type=click.IntRange(0), default=0, help="af_xdp: first queue."),
+    click.option("--queues", type=click.IntRange(1, 64), default=1, help="af_xdp: how many."),
+    click.option(
+        "--xdp-mode",
+        type=click.Choice([mode.value for mode in XdpMode]),
+        default="auto",
+        show_default=True,
+        help="af_xdp: zero-copy if the driver can, or one of the two.",
+    ),
+)
+
+
+def io_options(command: _Command) -> _Command:
+    """Adds the options of the back end."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def make_io(io_kind: str, ifname: str | None, queue: int, queues: int, xdp_mode: str) -> IoOptions:
+    """The back end that the options describe."""
+    return IoOptions(io_kind, ifname, queue, queues, XdpMode(xdp_mode))

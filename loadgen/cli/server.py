@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""``netclone-loadgen server``: one server with emulated services."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from loadgen.cli.io_options import io_options, make_io
+from loadgen.cli.output import emit_object
+from loadgen.cli.types import parse_endpoint, parse_netns, positive, seconds
+from loadgen.cli.until import wait_until_signal
+from loadgen.servers import VirtualServer, VirtualServers
+from loadgen.spin import SpinServer
+from loadgen.workload import parse_workload
+from netclone_host.errors import UserError
+
+
+@click.command()
+@click.option("--listen", required=True, help="Address and port (default port 1000).")
+@click.option("--server-id", type=click.IntRange(0, 255), default=0, show_default=True)
+@click.option("--workers", type=click.IntRange(1, 65535), default=15, show_default=True)
+@click.option("--service", default="exp:25us", show_default=True, help="Service times.")
+@click.option("--jitter", default="none", show_default=True, help="PxM: P of them M times as long.")
+@click.option(
+    "--mode",
+    type=click.Choice(["virtual", "spin"]),
+    default="virtual",
+    show_default=True,
+    help="virtual: services pass by timers; spin: worker threads that keep a core busy.",
+)
+@click.option(
+    "--time-scale", type=float, default=1.0, show_default=True, help="Stretches services."
+)
+@click.option("--stamp", is_flag=True, help="No server program: write SID and STATE here.")
+@click.option("--busy", is_flag=True, help="Never sleep; takes a whole core.")
+@click.option("--seed", type=int, default=1, show_default=True)
+@click.option("--netns", help="Network namespace to work in.")
+@io_options
+@click.option("--duration", help="End after this; else with SIGINT or SIGTERM.")
+@click.option("--json", "json_to", help="Write the counts to this file, - for standard output.")
+def server(
+    listen: str,
+    server_id: int,
+    workers: int,
+    service: str,
+    jitter: str,
+    mode: str,
+    time_scale: float,
+    stamp: bool,
+    busy: bool,
+    seed: int,
+    netns: str | None,
+    duration: str | None,
+    json_to: str | None,
+    **io_arguments: object,
+) -> None:
+    """Answer requests after a service time, with a FCFS queue and workers."""
+    io = make_io(**io_arguments)  # type: ignore[arg-type]
+    workload = parse_workload(service, jitter)
+    limit = seconds(duration, "--duration") if duration else None
+    node = VirtualServer(
+        parse_endpoint(listen, parse_netns(netns)), server_id, workers, stamp=stamp
+    )
+    scale = positive(time_scale, "--time-scale")
+    runner: VirtualServers | SpinServer
+    if mode == "spin":
+        if io.is_xdp:
+            raise UserError("spinning workers use sockets", "use --io socket, or --mode virtual")
+        runner = SpinServer(node, workload, time_scale=scale, seed=seed)
+    else:
+        runner = VirtualServers([node], workload, time_scale=scale, seed=seed, busy=busy, io=io)
+    with runner:
+        click.echo(f"server {server_id} answers at {node.endpoint}", err=True)
+        wait_until_signal(limit)
+    counts = asdict(runner.stats[0])
+    if json_to:
+        emit_object(counts, json_to)
+    else:
+        for name, value in counts.items():
+            click.echo(f"{name:16} {value}")
