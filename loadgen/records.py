@@ -87,6 +87,12 @@ class RunRecord:
     partial: bool = False
     """True: the run ended early; `note` says why."""
     note: str = ""
+    replications: int = 1
+    """Simulator: independent runs that were merged into this record."""
+    utilisation: float = math.nan
+    """Simulator: share of the workers' time spent on requests and clones."""
+    half_widths: dict[str, float] = field(default_factory=dict)
+    """Simulator: half widths of 95 % confidence intervals, by the name of the field."""
     counters: dict[str, int] = field(default_factory=dict)
     """Further counters by name, such as `sw.ingress.cloned`."""
 
@@ -101,7 +107,7 @@ class RunRecord:
         return self.cloned / self.sent if self.sent else 0.0
 
 
-_CSV_FIELDS = [f.name for f in fields(RunRecord) if f.name != "counters"]
+_CSV_FIELDS = [f.name for f in fields(RunRecord) if f.name not in ("counters", "half_widths")]
 
 
 def _plain(value: Any) -> Any:

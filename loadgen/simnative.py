@@ -156,6 +156,11 @@ def _lib() -> ctypes.CDLL:
     return lib
 
 
+def library() -> None:
+    """Loads the simulator. Raises `UserError` when it is missing or does not fit this code."""
+    _lib()
+
+
 def run(
     config: NativeConfig, timeline_buckets: int = 0
 ) -> tuple[NativeResult, NativeHist, list[int]]:

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""``netclone-loadgen simulate``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from loadgen.cli.output import emit_records
+from loadgen.cli.progress import simulated
+from loadgen.durations import parse_duration_ns
+from loadgen.records import write_csv
+from loadgen.simmodel import Fault, Model, Point, RequestClass, with_replications
+from loadgen.simnative import SCHEMES, FaultKind
+from loadgen.simulate import PointResult
+from loadgen.workload import parse_workload
+from netclone_host.errors import UserError
+
+OUTAGES = {
+    "server": (FaultKind.SERVER_DOWN, FaultKind.SERVER_UP),
+    "switch": (FaultKind.SWITCH_DOWN, FaultKind.SWITCH_UP),
+    "listing": (FaultKind.SERVER_REMOVED, FaultKind.SERVER_ADDED),
+}
+
+
+def parse_numbers(text: str, what: str) -> list[float]:
+    """Numbers of a list separated by commas; raises `UserError`."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise UserError(
+            f"{what}: '{text}' is not a list of numbers", "write it as 0.1,0.5,0.9"
+        ) from None
+
+
+def parse_workers(text: str, servers: int) -> tuple[int, ...]:
+    """`15`, or one number a server (`15,15,15,8,8,8`); raises `UserError`."""
+    try:
+        workers = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise UserError(
+            f"--workers: '{text}' is not a list of numbers", "write it as 15 or 15,15,8"
+        ) from None
+    if len(workers) == 1:
+        return workers * servers
+    if len(workers) != servers:
+        raise UserError(
+            f"--workers names {len(workers)} servers, --servers {servers}",
+            "give one number, or one for each server",
+        )
+    return workers
+
+
+def parse_outage(text: str) -> list[Fault]:
+    """`server:2@5ms-20ms`: down at the first time, back at the second; raises `UserError`."""
+    match = re.fullmatch(r"(\w+):(\d+)@([^-]+)(?:-(.+))?", text)
+    if match is None or match[1] not in OUTAGES:
+        raise UserError(
+            f"--outage: '{text}' is not an outage",
+            "write it as server:2@5ms-20ms, switch:0@5ms-20ms or listing:2@6ms-21ms",
+        )
+    kinds = OUTAGES[match[1]]
+    times = [parse_duration_ns(t, "--outage") * 1e-9 for t in match.groups()[2:] if t]
+    if times != sorted(times):
+        raise UserError(f"--outage: '{text}' ends before it begins", "give the earlier time first")
+    return [Fault(at, kind, int(match[2])) for at, kind in zip(times, kinds, strict=False)]
+
+
+def _duration(name: str, default: str, text: str) -> Callable[[Any], Any]:
+    return click.option(
+        name,
+        default=default,
+        show_default=True,
+        metavar="TIME",
+        help=text,
+        callback=lambda _c, _p, value: 0.0 if value == "0" else parse_duration_ns(value, name),
+    )
+
+
+@click.command()
+@click.option("--schemes", default=",".join(SCHEMES), show_default=True, metavar="LIST")
+@click.option("--servers", type=int, default=6, show_default=True)
+@click.option("--workers", default="15", show_default=True, help="One number, or one a server.")
+@click.option("--service", default="exp:25us", show_default=True, metavar="DIST")
+@click.option("--jitter", default="none", show_default=True, metavar="PxM")
+@click.option("--loads", default="0.1,0.3,0.5,0.7,0.9", show_default=True, metavar="LIST")
+@click.option("--requests", type=int, default=1_000_000, show_default=True, help="A point.")
+@click.option("--replications", type=click.IntRange(1), default=10, show_default=True)
+@click.option("--seed", type=int, default=1, show_default=True)
+@click.option("--clients", type=int, default=2, show_default=True)
+@click.option("--racks", type=int, default=1, show_default=True)
+@click.option("--copies", type=int, default=2, show_default=True, help="Of c-clone.")
+@_duration("--link", "1us", "Host to switch, one way.")
+@_duration("--switch-latency", "400ns", "One pass of a switch.")
+@_duration("--aggregation", "1us", "Rack to rack, one way.")
+@_duration("--dispatch-cost", "0", "Server's dispatcher, a request.")
+@_duration("--client-cost", "0", "Client's receiver, a response.")
+@_duration("--coordinator-cost", "250ns", "Coordinator, a packet received or sent.")
+@click.option("--coordinator-slots", type=int, default=0, help="A server.  [its workers]")
+@click.option("--loss", type=float, default=0.0, show_default=True, help="Of a link, a packet.")
+@click.option("--queue-limit", type=int, default=4096, show_default=True, help="A server.")
+@click.option("--filter-tables", type=int, default=2, show_default=True)
+@click.option("--filter-slots", type=int, default=1 << 17, show_default=True, help="A table.")
+@click.option(
+    "--service-per",
+    type=click.Choice(["copy", "request"]),
+    default="copy",
+    show_default=True,
+    help="Every execution draws its time, or all copies of a request share it (but for jitter).",
+)
+@click.option(
+    "--state",
+    type=click.Choice(["app", "inflight"]),
+    default="app",
+    show_default=True,
+    help="Servers' queue length: told by the application, or counted by the program.",
+)
+@_duration("--server-timeout", "0", "Failure detection in the switch; 0: none.")
+@click.option("--outage", "outages", multiple=True, metavar="server:2@5ms-20ms")
+@click.option("--processes", type=click.IntRange(1), help="[one a processor]")
+@click.option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster that does the work.")
+@click.option("--json", "json_target", metavar="FILE", help="- is standard output.")
+@click.option("--csv", "csv_path", type=click.Path(path_type=Path))
+def simulate(**options: Any) -> None:
+    """Simulate racks: every scheme at every load, on the data plane's own C logic.
+
+    \b
+    netclone-loadgen simulate --schemes baseline,netclone --service exp:25us \\
+        --jitter 0.01x15 --loads 0.1,0.5,0.9 --json out.json
+    """
+    points = _points(options)
+    results = simulated(points, options["processes"], options["scheduler"])
+    records = [result.record() for result in results]
+    if options["csv_path"] is not None:
+        write_csv(options["csv_path"], records)
+    emit_records(records, options["json_target"]) if options["json_target"] else None
+    if options["json_target"] is None:
+        print_results(results)
+
+
+def _points(options: dict[str, Any]) -> list[Point]:
+    model = _model(options)
+    schemes = [name.strip() for name in options["schemes"].split(",")]
+    loads = parse_numbers(options["loads"], "--loads")
+    if options["requests"] < 1:
+        raise UserError(f"--requests: {options['requests']} is too few", "give 1 or more")
+    points = []
+    for scheme in schemes:
+        for load in loads:
+            point = Point(model, scheme, load, options["requests"], 1, options["seed"])
+            point.check()
+            points.append(with_replications(point, options["replications"]))
+    return points
+
+
+def _model(options: dict[str, Any]) -> Model:
+    slots = options["filter_slots"]
+    if slots < 1 or slots & (slots - 1):
+        raise UserError(f"--filter-slots: {slots} is not a power of two", "give 131072, say")
+    if not 1 <= options["servers"] <= 256:
+        raise UserError(f"--servers: {options['servers']} is out of range", "give 1 to 256")
+    workload = parse_workload(options["service"], options["jitter"])
+    return Model(
+        classes=(RequestClass(workload),),
+        workers=parse_workers(options["workers"], options["servers"]),
+        clients=options["clients"],
+        racks=options["racks"],
+        copies=min(options["copies"], options["servers"]),
+        link_ns=options["link"],
+        switch_ns=options["switch_latency"],
+        aggregation_ns=options["aggregation"],
+        dispatch_ns=options["dispatch_cost"],
+        client_ns=options["client_cost"],
+        coordinator_ns=options["coordinator_cost"],
+        coordinator_slots=options["coordinator_slots"],
+        loss=options["loss"],
+        queue_limit=options["queue_limit"],
+        filter_tables=options["filter_tables"],
+        filter_slots_log2=slots.bit_length() - 1,
+        server_timeout_ns=options["server_timeout"],
+        shared_service=options["service_per"] == "request",
+        count_in_flight=options["state"] == "inflight",
+        faults=tuple(fault for text in options["outages"] for fault in parse_outage(text)),
+    )
+
+
+def print_results(results: list[PointResult]) -> None:
+    """One row a point, latencies with the half widths of their 95 % intervals."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("scheme")
+    for name in (
+        *("load", "answered/s", "mean us", "p50 us", "p99 us", "busy", "cloned"),
+        *("refused", "slipped", "lost"),
+    ):
+        table.add_column(name, justify="right")
+    for result in results:
+        sent = result.count("sent")
+        table.add_row(
+            result.point.scheme,
+            f"{result.point.load:g}",
+            f"{result.achieved_rps:,.0f}",
+            *(_with_half_width(result, metric) for metric in ("mean", "p50", "p99")),
+            f"{result.utilisation:.3f}",
+            f"{result.count('cloned') / sent:.3f}",
+            f"{result.count('clones_refused'):,}",
+            f"{result.count('slipped'):,}",
+            f"{result.count('lost'):,}",
+        )
+    Console(width=140).print(table)
+
+
+def _with_half_width(result: PointResult, metric: str) -> str:
+    e = result.estimate_us(metric)
+    return f"{e.value:,.2f}" + (f" ±{e.half_width:.2f}" if e.half_width == e.half_width else "")
