@@ -91,7 +91,7 @@ class Model:
             ("--workers", max(self.workers, default=0), 1, 65535),
             ("--clients", self.clients, 1, MAX_CLIENTS),
             ("--racks", self.racks, 1, simnative.MAX_RACKS),
-            ("--copies", self.copies, 1, len(self.workers)),
+            ("--copies", self.copies, 1, 64),
             ("--filter-tables", self.filter_tables, 1, 16),
             ("--queue-limit", self.queue_limit, 1, 1 << 24),
             ("classes of requests", len(self.classes), 1, simnative.MAX_CLASSES),
@@ -148,6 +148,12 @@ class Point:
             raise UserError(
                 f"{self.requests} requests cannot be split over {self.replications} replications",
                 "simulate more requests or fewer replications",
+            )
+        if self.scheme == "c-clone" and self.model.copies > len(self.model.workers):
+            raise UserError(
+                f"{self.model.copies} copies cannot go to {len(self.model.workers)} different "
+                "servers",
+                "give more --servers or fewer --copies",
             )
         alone = len(self.model.workers) < 2
         if alone and simnative.SCHEMES[self.scheme] >= Scheme.RACKSCHED:

@@ -92,11 +92,8 @@ def md1_tail(times: FloatArray, load: float) -> FloatArray:
     """
     below = np.zeros_like(times)
     for j in range(int(times.max()) + 1):
-        left = np.maximum(times - j, 0.0)
-        log_power = j * np.log(load * left, where=left > 0, out=np.full_like(left, -np.inf))
-        if j == 0:
-            log_power = np.zeros_like(left)
-        term = np.exp(log_power + load * left - math.lgamma(j + 1))
+        left = load * np.maximum(times - j, TINY)
+        term = np.exp(j * np.log(left) + left - math.lgamma(j + 1))
         below += np.where(times >= j, (-1.0) ** j * term, 0.0)
     return np.clip(1 - (1 - load) * below, 0.0, 1.0)
 
@@ -137,6 +134,12 @@ def threshold(
     if copied(start) >= alone(start):
         return None
     return bisect(lambda load: copied(load) - alone(load), start, 1 / copies)
+
+
+PUBLISHED_DETERMINISTIC_THRESHOLD = 0.2582
+"""Two copies, deterministic service times: the approximation that the literature gives. The
+formulas above put it at 0.272 for independent queues; with 20 servers, whose queues are not
+quite independent, simulation finds 0.262, with 10 servers 0.250."""
 
 
 def exponential_threshold(copies: int) -> float:

@@ -171,7 +171,7 @@ def _model(options: dict[str, Any]) -> Model:
         workers=parse_workers(options["workers"], options["servers"]),
         clients=options["clients"],
         racks=options["racks"],
-        copies=min(options["copies"], options["servers"]),
+        copies=options["copies"],
         link_ns=options["link"],
         switch_ns=options["switch_latency"],
         aggregation_ns=options["aggregation"],

@@ -20,7 +20,7 @@ static void sim_apply_fault(struct sim *s, const struct sim_fault *f)
 		s->racks[f->id].up = 0;
 		break;
 	case SIM_SWITCH_UP:
-		sim_switch_clear(&s->racks[f->id].host, s->cfg);
+		sim_switch_clear(&s->racks[f->id].host, s->cfg, &s->rng[SIM_STREAM_LOSS]);
 		s->racks[f->id].up = 1;
 		break;
 	case SIM_SERVER_REMOVED:

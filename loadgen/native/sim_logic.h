@@ -93,8 +93,10 @@ static int sim_switch_init(struct sim_host *h, const struct sim_config *cfg, uin
 	return 0;
 }
 
-/* A restart loses the soft state (section 3.6); the control plane's tables are put back. */
-static void sim_switch_clear(struct sim_host *h, const struct sim_config *cfg)
+/* A restart loses the soft state (section 3.6); the control plane's tables are put back, and
+ * it starts the sequence at random: ids of before the restart must not come round again while
+ * clients remember them as answered. */
+static void sim_switch_clear(struct sim_host *h, const struct sim_config *cfg, struct lg_rng *rng)
 {
 	struct nc_env *env = &h->env;
 
@@ -102,7 +104,7 @@ static void sim_switch_clear(struct sim_host *h, const struct sim_config *cfg)
 	memset(env->health, 0, NC_MAX_SERVERS * sizeof(*env->health));
 	memset(env->filter, 0,
 	       ((size_t)cfg->filter_tables << cfg->filter_slots_log2) * sizeof(*env->filter));
-	env->sequence = 0;
+	env->sequence = (nc_u32)lg_rng_next(rng);
 }
 
 static int sim_server_init(struct sim_host *h, const struct sim_config *cfg, uint32_t sid)
