@@ -34,6 +34,13 @@ NC_INLINE nc_u64 nc_inflight_key(const struct nc_header *h, nc_be32 client_ip, n
 	if (nc_unlikely(nc_has_client_id(h)))
 		key += (h->client_id + 1U) * 0x94d049bb133111ebULL;
 	key = nc_mix(key) >> NC_SLICE_BITS;
+	/* The low bits choose the slot. A client's ids that a switch counts up lie side by side
+	 * in the table: one cache line serves the next requests too. */
+	if (nc_likely(h->req_id && !nc_has_client_id(h))) {
+		nc_u32 client = (client_ip + ((nc_u32)client_port << 13)) * 0x9e3779b1U;
+
+		key = (key & ~0xffffULL) | ((nc_ntohl(h->req_id) + (client >> 16)) & 0xffff);
+	}
 	return key ? key : 1;
 }
 
