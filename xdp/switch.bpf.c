@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The switch as XDP: parse, decide, act, count. One program on every port; the devmap
- * program makes the copy into a clone on its way out. */
+ * program, at the servers' ports, makes the copy into a clone on its way out. */
 #define NC_ROLE_SWITCH
 #include "netclone/state.h"
 #include "netclone/forward.h"
@@ -36,8 +36,10 @@ NC_XDP_DEVMAP(nc_switch_clone)
 	nc_u32 reason;
 
 	if (!cfg)
-		return XDP_DROP;
-	reason = nc_make_clone(NC_ENV, cfg, &frame);
+		return XDP_PASS;
+	reason = nc_leave(NC_ENV, cfg, &frame, ctx->egress_ifindex);
+	if (reason == NC_AS_IT_IS)
+		return XDP_PASS;
 	nc_count(NC_ENV, NC_HOOK_CLONE, reason);
 	return reason == NC_CTR_clone_sent ? XDP_PASS : XDP_DROP;
 }

@@ -51,13 +51,15 @@ def write_switch(
         if (ifindex := ifindex_of[port]) <= plan.MAX_LEARNED_PORT:
             maps["nc_fdb"].update(plan.fdb_slot(mac), plan.fdb_entry(mac, ifindex))
     known_ports = {ifindex_of[server.port] for server in tables.servers.values()}
+    program = loaded.programs["nc_switch_clone"]
     for ifindex in known_ports | set(attached):
-        maps["nc_ports"].update(ifindex, devmap_value(maps["nc_ports"], ifindex))
+        entry = abi.DevmapValue(ifindex, program if ifindex in known_ports else 0)
+        maps["nc_ports"].update(ifindex, entry)
     write_clone_ports(
         maps["nc_clone_ports"],
         tables.clone_ports(),
         ifindex_of,
-        loaded.programs["nc_switch_clone"],
+        program,
     )
     write_switch_config(maps["nc_switch_cfg"], tables, flags)
 
@@ -106,16 +108,13 @@ def write_clone_ports(
 
 
 def _pair_devmap(pair: tuple[int, int], clone_program: int) -> Map:
+    """Both entries name the program, and so do the servers' ports in `nc_ports`: the kernel
+    runs one program over all frames that a poll sends to a port (see nc_leave)."""
     size = ctypes.sizeof(abi.DevmapValue)
     devmap = kernel.create_map(MapType.DEVMAP, "nc_pair_ports", 4, size, 2)
-    devmap.update(0, abi.DevmapValue(pair[0], 0))
-    devmap.update(1, abi.DevmapValue(pair[1], clone_program))
+    for position, ifindex in enumerate(pair):
+        devmap.update(position, abi.DevmapValue(ifindex, clone_program))
     return devmap
-
-
-def devmap_value(devmap: Map, ifindex: int) -> bytes:
-    """A port without a program; the value's second half is absent where the map has none."""
-    return bytes(abi.DevmapValue(ifindex, 0))[: devmap.value_size]
 
 
 def address_entry(server: plan.ServerEntry, ifindex: int) -> abi.Server:

@@ -76,12 +76,13 @@ class XdpSwitch:
             ports = _interfaces(written)
             _check_ports(maps[PORTS], ports)
             before = abi.SwitchConfig.from_buffer_copy(maps[CONFIG].lookup(0) or b"")
-            for key in _of(written, PORTS):
-                ifindex = ports[_port(key.match)]
-                maps[PORTS].update(ifindex, xdp.devmap_value(maps[PORTS], ifindex))
-            for key, action in _of(written, SERVERS).items():
-                server = _server(action.params)
-                maps[SERVERS].update(_number(key), xdp.address_entry(server, ports[server.port]))
+            servers = {
+                _number(key): _server(action.params)
+                for key, action in _of(written, SERVERS).items()
+            }
+            _write_ports(maps, written, {server.port for server in servers.values()}, ports)
+            for sid, server in servers.items():
+                maps[SERVERS].update(sid, xdp.address_entry(server, ports[server.port]))
             for key, action in _of(written, FDB).items():
                 values = dict(action.params)
                 mac, ifindex = plan.mac_bytes(str(values["mac"])), ports[values["port"]]
@@ -236,6 +237,21 @@ def _check_ports(table: Map, ports: Mapping[PortName, int]) -> None:
             )
 
 
+def _write_ports(
+    maps: Mapping[str, Map],
+    written: Mapping[Key, Action],
+    servers: set[PortName],
+    ports: Mapping[PortName, int],
+) -> None:
+    """A port that gets its first server gets the clone program, though it is known already."""
+    names = servers | {_port(key.match) for key in _of(written, PORTS)}
+    if not names:
+        return
+    with _clone_program(maps[CLONE_PORTS]) as program:
+        for name in names:
+            maps[PORTS].update(ports[name], abi.DevmapValue(ports[name], program))
+
+
 def _write_clone_ports(
     outer: Map, entries: Mapping[Key, Action], ports: Mapping[PortName, int]
 ) -> None:
@@ -244,9 +260,15 @@ def _write_clone_ports(
     pairs = {
         _number(key): (action.params[0][1], action.params[1][1]) for key, action in entries.items()
     }
+    with _clone_program(outer) as program:
+        xdp.write_clone_ports(outer, pairs, ports, program)
+
+
+@contextlib.contextmanager
+def _clone_program(outer: Map) -> Iterator[int]:
     program = libbpf.call("bpf_prog_get_fd_by_id", _clone_program_id(outer))
     try:
-        xdp.write_clone_ports(outer, pairs, ports, program)
+        yield program
     finally:
         os.close(program)
 

@@ -112,9 +112,16 @@ def test_the_clone_leaves_by_the_second_servers_port(switch_ports: list[str]) ->
     finally:
         os.close(inner.fd)
     assert [entry.ifindex for entry in entries] == [index["p1"], index["p0"]]
-    assert entries[0].prog_fd == 0
+    # One program at both, and wherever else a frame leaves by a server's port.
+    assert entries[0].prog_fd == entries[1].prog_fd
     program = kernel.program_by_id(entries[1].prog_fd)
     assert program is not None and program.name == "nc_switch_clone"
+    with state.pinned_map(attachment, "nc_ports") as ports:
+        leaving = {
+            name: abi.DevmapValue.from_buffer_copy(ports.lookup(index[name]) or b"").prog_fd
+            for name in switch_ports
+        }
+    assert leaving == {"p0": program.id, "p1": program.id, "p2": 0}
     detach("p0")
 
 

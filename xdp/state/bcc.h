@@ -73,7 +73,8 @@ BPF_TABLE("array", u32, nc_u64, nc_sequence, 1);
 BPF_TABLE("array", u32, nc_u64, nc_filter, NC_FILTER_ENTRIES);
 BPF_TABLE("array", u32, nc_u64, nc_requests, 1 << NC_REQUEST_SLOTS_LOG2);
 BPF_TABLE("array", u32, nc_u64, nc_fdb, 1 << NC_FDB_SLOTS_LOG2);
-BPF_DEVMAP(nc_ports, NC_PORT_ENTRIES);
+BPF_XDP_REDIRECT_MAP("devmap", struct bpf_devmap_val, nc_ports, NC_PORT_ENTRIES);
+BPF_PERCPU_ARRAY(nc_turn, nc_u64, 1);
 BPF_F_TABLE("devmap", u32, struct bpf_devmap_val, nc_pair_ports, 2, 0);
 BPF_ARRAY_OF_MAPS(nc_clone_ports, "nc_pair_ports", NC_GROUP_ENTRIES);
 
@@ -115,6 +116,14 @@ NC_INLINE nc_u64 *nc_sequence_of(struct nc_env *env)
 
 	(void)env;
 	return nc_sequence.lookup(&index);
+}
+
+NC_INLINE nc_u64 *nc_turn_of(struct nc_env *env)
+{
+	int index = 0;
+
+	(void)env;
+	return nc_turn.lookup(&index);
 }
 
 NC_INLINE nc_u64 *nc_filter_slot(struct nc_env *env, nc_u32 index)

@@ -106,8 +106,15 @@ struct {
 	__uint(type, BPF_MAP_TYPE_DEVMAP);
 	__uint(max_entries, NC_DEFAULT_PORT_ENTRIES);
 	__uint(key_size, sizeof(nc_u32));
-	__uint(value_size, sizeof(nc_u32));
+	__uint(value_size, sizeof(struct bpf_devmap_val));
 } nc_ports SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, nc_u32);
+	__type(value, nc_u64);
+} nc_turn SEC(".maps");
 
 struct nc_pair_ports {
 	__uint(type, BPF_MAP_TYPE_DEVMAP);
@@ -129,6 +136,7 @@ NC_ACCESSOR(nc_server_of, const struct nc_server, nc_servers)
 NC_ACCESSOR(nc_state_of, nc_u32, nc_state)
 NC_ACCESSOR(nc_health_of, struct nc_health, nc_health)
 NC_SINGLE_ACCESSOR(nc_sequence_of, nc_u64, nc_sequence)
+NC_SINGLE_ACCESSOR(nc_turn_of, nc_u64, nc_turn)
 NC_ACCESSOR(nc_filter_slot, nc_u64, nc_filter)
 NC_ACCESSOR(nc_request_slot, nc_u64, nc_requests)
 NC_ACCESSOR(nc_fdb_slot, nc_u64, nc_fdb)

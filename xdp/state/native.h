@@ -17,6 +17,7 @@ struct nc_env {
 	nc_u32 *state;		   /* NC_MAX_SERVERS */
 	struct nc_health *health;  /* NC_MAX_SERVERS */
 	nc_u64 sequence;
+	nc_u64 turn;
 	nc_u64 *filter;	  /* n_filter_tables * (filter_mask + 1) */
 	nc_u64 *requests; /* 1 << NC_REQUEST_SLOTS_LOG2 */
 	nc_u64 *fdb;	  /* 1 << NC_FDB_SLOTS_LOG2 */
@@ -77,6 +78,11 @@ NC_LOOKUP(nc_fdb_slot, nc_u64, fdb, 1U << NC_FDB_SLOTS_LOG2)
 NC_INLINE nc_u64 *nc_sequence_of(struct nc_env *env)
 {
 	return &env->sequence;
+}
+
+NC_INLINE nc_u64 *nc_turn_of(struct nc_env *env)
+{
+	return &env->turn;
 }
 
 /* Every group can be cloned: the caller sends both copies itself. */

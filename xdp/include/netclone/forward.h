@@ -11,7 +11,7 @@ enum nc_action {
 	NC_PASS, /* to Linux, untouched */
 	NC_DROP,
 	NC_SEND,  /* out of `port` */
-	NC_CLONE, /* out of both ports of group `grp`; the copy goes through nc_make_clone */
+	NC_CLONE, /* out of both ports of group `grp`; on the way nc_leave makes the clone */
 };
 
 struct nc_forward {
@@ -295,32 +295,95 @@ NC_INLINE enum nc_counter nc_switch_packet(struct nc_env *env, const struct nc_s
 	return reason;
 }
 
-/* Lines 11-13, on the copy: marks it and readdresses it to the second server.
- * Returns clone_sent, or clone_lost when the copy must not go out. */
-NC_INLINE enum nc_counter nc_make_clone(struct nc_env *env, const struct nc_switch_config *cfg,
-					const struct nc_frame *frame)
+/* ---- on the way out ---- */
+
+/* Parses a frame that the switch sends; returns whether it is one of the two of a cloned
+ * request. None comes in from outside (already_cloned). */
+NC_INLINE int nc_parse_cloned(const struct nc_switch_config *cfg, const struct nc_frame *frame,
+			      struct nc_packet *p)
 {
 	const struct nc_ranges ranges = {
 		.n_groups = cfg->n_groups,
 		.n_filter_tables = cfg->n_filter_tables,
 	};
-	const struct nc_server *second;
-	struct nc_packet p = {};
+
+	return nc_parse(frame, &cfg->ports, &ranges, p) == NC_PARSED &&
+	       p->nc->type == NC_TYPE_REQ && p->nc->clo == NC_CLO_ORIGINAL;
+}
+
+/* Lines 11-13, on the copy: marks it and readdresses it to the second server.
+ * Returns clone_sent, or clone_lost when the copy must not go out. */
+NC_INLINE enum nc_counter nc_mark_clone(struct nc_env *env, const struct nc_switch_config *cfg,
+					struct nc_packet *p)
+{
+	const struct nc_server *second = nc_server_of(env, nc_ntohl(p->nc->sid));
 	nc_u64 pseudo, payload;
 	int partial;
 
-	if (nc_parse(frame, &cfg->ports, &ranges, &p) != NC_PARSED || p.nc->type != NC_TYPE_REQ ||
-	    p.nc->clo != NC_CLO_ORIGINAL)
+	if (!nc_is_usable(second, p->is_ip6))
 		return NC_CTR_clone_lost;
-	second = nc_server_of(env, nc_ntohl(p.nc->sid));
-	if (!nc_is_usable(second, p.is_ip6))
-		return NC_CTR_clone_lost;
-	partial = nc_unlikely(cfg->flags & NC_SWITCH_GENERIC) && nc_check_is_partial(&p);
-	payload = nc_write_clo(p.nc, NC_CLO_CLONE);
-	nc_write_mac(&p, second);
-	pseudo = nc_write_address(&p, second);
-	nc_write_check(&p, partial, pseudo, payload);
+	partial = nc_unlikely(cfg->flags & NC_SWITCH_GENERIC) && nc_check_is_partial(p);
+	payload = nc_write_clo(p->nc, NC_CLO_CLONE);
+	nc_write_mac(p, second);
+	pseudo = nc_write_address(p, second);
+	nc_write_check(p, partial, pseudo, payload);
 	return NC_CTR_clone_sent;
+}
+
+/* For a frame that is known to be the copy. */
+NC_INLINE enum nc_counter nc_make_clone(struct nc_env *env, const struct nc_switch_config *cfg,
+					const struct nc_frame *frame)
+{
+	struct nc_packet p = {};
+
+	if (!nc_parse_cloned(cfg, frame, &p))
+		return NC_CTR_clone_lost;
+	return nc_mark_clone(env, cfg, &p);
+}
+
+/* Of the two frames of a cloned request, which are alike: is the one that leaves by `port`
+ * the copy? Where each server has a port of its own, the port tells. Behind one port (or when
+ * the groups were renumbered just now) the frames follow each other on one CPU, and the second
+ * is the copy; nc_turn remembers the first. */
+NC_INLINE int nc_is_copy(struct nc_env *env, const struct nc_header *h, nc_u32 port)
+{
+	nc_u32 sid = nc_ntohl(h->sid);
+	const struct nc_server *second = nc_server_of(env, sid), *first;
+	const struct nc_group *g = nc_group_of(env, nc_ntohl(h->grp));
+	nc_u64 fingerprint = nc_fingerprint(h, nc_ntohl(h->req_id)), *turn;
+
+	if (!second || second->ifindex != port)
+		return 0;
+	if (g && (g->first == sid || g->second == sid)) {
+		first = nc_server_of(env, g->first == sid ? g->second : g->first);
+		if (!first || first->ifindex != port)
+			return 1;
+	}
+	turn = nc_turn_of(env);
+	if (!turn)
+		return 0;
+	if (*turn != fingerprint) {
+		*turn = fingerprint;
+		return 0;
+	}
+	*turn = 0;
+	return 1;
+}
+
+#define NC_AS_IT_IS NC_CTR_COUNT
+
+/* Any frame that leaves by a server's port. The kernel sends in bulk what one poll redirected
+ * to a port, and runs over the whole bulk the devmap program that its first frame asked for.
+ * So all entries that lead there name one program, which sees clones, originals and all else.
+ * Returns NC_AS_IT_IS, or what nc_mark_clone returns. */
+NC_INLINE enum nc_counter nc_leave(struct nc_env *env, const struct nc_switch_config *cfg,
+				   const struct nc_frame *frame, nc_u32 port)
+{
+	struct nc_packet p = {};
+
+	if (!nc_parse_cloned(cfg, frame, &p) || !nc_is_copy(env, p.nc, port))
+		return NC_AS_IT_IS;
+	return nc_mark_clone(env, cfg, &p);
 }
 
 #endif

@@ -72,7 +72,10 @@ struct nc_health {
 /* Table "nc_fdb": ARRAY of 2^12, nc_u64 = MAC << 16 | ifindex. */
 /* Table "nc_ports": DEVMAP indexed by ifindex, every attached port and every
  * server's port. Table "nc_clone_ports": ARRAY_OF_MAPS by GRP -> DEVMAP of 2 entries:
- * 0 = port of the first server, 1 = port of the second, with the clone program. */
+ * 0 = port of the first server, 1 = port of the second. In both, an entry that leads to a
+ * server's port names the clone program (see nc_leave). */
+/* Table "nc_turn": PERCPU_ARRAY of 1, nc_u64 fingerprint of a request whose original has just
+ * left by a port that its copy is to leave by next; 0: none. */
 
 /* ---- server ---- */
 

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Two racks joined by a trunk (section 3.7 of the paper): the client's switch claims a request,
+the other one forwards what is claimed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from netclone_host.rack import build, status
+from netclone_host.rack.counting import Counting, difference
+from netclone_host.rack.plan import Plan, default_topology, make_plan
+from netclone_host.rack.programs import Options
+from netclone_host.wire import Clo, Header
+
+from .conftest import random_rack_name
+from .echo import echo_servers
+from .probe import ping, tcp_transfer, udp_socket
+from .test_programs import address_of, ask, servers_of
+
+
+@pytest.fixture(scope="module")
+def two_racks() -> Iterator[Plan]:
+    """c1, s1, s2 behind sw; s3, s4 behind sw2."""
+    plan = make_plan(random_rack_name(), default_topology(4, 1, 2), n_racks=2)
+    build.up(plan, Options())
+    yield plan
+    build.down(plan.name)
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_each_pair_of_servers_gets_a_request_and_its_clone(two_racks: Plan, version: int) -> None:
+    """All 12 groups: both servers here, one here and one there, both behind the trunk."""
+    c1 = two_racks.clients[0]
+    groups = two_racks.topology.groups()
+    counting = Counting(two_racks)
+    before = counting.snapshot()
+    with (
+        echo_servers(servers_of(two_racks, version)),
+        udp_socket(c1.netns, address_of(c1, version)) as client,
+    ):
+        for group, (first, second) in groups.items():
+            request = Header(grp=group).encode() + b"across"
+            answers = ask(client, address_of(two_racks.servers[0], version), request)
+            assert [data[28:] for data, _ in answers] == [b"across"], f"group {group}"
+            header = Header.decode(answers[0][0])
+            assert header.clo in (Clo.ORIGINAL, Clo.CLONE)
+            assert header.sid == (first if header.clo == Clo.ORIGINAL else second)
+            assert header.switch_id == 1
+    counted = difference(counting.snapshot(), before)
+    n = len(groups)
+    assert counted["sw.ingress.cloned"] == counted["sw.clone.clone_sent"] == n
+    assert counted["sw.ingress.response_first"] == n
+    assert counted["sw.ingress.filtered_slower_response"] == n
+    # Half of all copies go to the other rack: as many requests as responses pass its switch.
+    assert counted["sw2.ingress.foreign_switch"] == 2 * n
+    assert "sw2.ingress.cloned" not in counted
+    admitted = counting.total(counted, "server", "ingress", "request_admitted")
+    assert admitted == counting.total(counted, "server", "ingress", "clone_admitted") == n
+
+
+def test_ordinary_traffic_crosses_the_trunk(two_racks: Plan) -> None:
+    c1, s4 = two_racks.clients[0], two_racks.servers[3]
+    for version in (4, 6):
+        assert ping(c1.netns, address_of(s4, version))
+        data = bytes(range(256)) * 100
+        assert tcp_transfer(s4.netns, c1.netns, address_of(s4, version), data) == data
+
+
+def test_status_knows_both_switches(two_racks: Plan) -> None:
+    assert status.plan_of(two_racks.name) == two_racks
+    described = {node["name"]: node for node in status.describe(two_racks.name)["nodes"]}
+    assert described["sw"]["ports"] == ["c1", "s1", "s2", "trunk"]
+    assert described["sw2"]["ports"] == ["s3", "s4", "trunk"]
+    assert described["s3"]["switch"] == "sw2"
