@@ -115,8 +115,13 @@ class Coordinator:
             self._io = None
         if self._error:
             raise UserError(f"the coordinator could not start ({self._error})", "free memory")
+        self.stats = self.counts()
+        return self.stats
+
+    def counts(self) -> CoordinatorStats:
+        """The counts so far, also while it runs (the processor time only at the end)."""
         c = self._config
-        self.stats = CoordinatorStats(
+        return CoordinatorStats(
             **{
                 name: getattr(c, name)
                 for name in CoordinatorStats.__dataclass_fields__
@@ -124,7 +129,6 @@ class Coordinator:
             },
             cpu_s=c.cpu_ns * 1e-9,
         )
-        return self.stats
 
     def _run(self) -> None:
         if self._prefer:

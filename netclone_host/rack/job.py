@@ -24,6 +24,7 @@ from netclone_host.rack import build, programs, report, scale, status
 from netclone_host.rack.calibrate import calibrate
 from netclone_host.rack.journal import Journal
 from netclone_host.rack.plan import Plan, default_topology, make_plan
+from netclone_host.rack.schemes import check as check_schemes
 from netclone_host.rack.sweep import Run, SweepSettings, sweep
 from netclone_host.topology import Topology
 
@@ -31,8 +32,6 @@ __all__ = ["Asked", "parse", "run", "write_json"]
 
 MAX_LOAD = 2.0
 WARMUP_SHARE = 0.2
-# What the rack's programs can do; the others need more than clients, switch and servers.
-SUPPORTED = ("baseline", "c-clone", "netclone")
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ def parse(
     if repeats < 1:
         raise UserError(f"--repeats {repeats} is below 1", "give 1 or more")
     return Asked(
-        schemes=_schemes(schemes),
+        schemes=tuple(parse_schemes(schemes)),
         loads=_loads(loads),
         workload=parse_workload(service, jitter),
         duration_s=duration_s,
@@ -81,17 +80,6 @@ def parse(
         seed=seed,
         repeats=repeats,
     )
-
-
-def _schemes(text: str) -> tuple[Scheme, ...]:
-    schemes = tuple(parse_schemes(text))
-    for scheme in schemes:
-        if scheme.name not in SUPPORTED:
-            raise UserError(
-                f"scheme '{scheme.name}' does not run in the rack alone",
-                hint=f"the rack runs {', '.join(SUPPORTED)}; see 'netclone-loadgen --help'",
-            )
-    return schemes
 
 
 def _loads(text: str) -> tuple[float, ...]:
@@ -123,6 +111,7 @@ def run(
     # Progress goes to standard error: standard output has the table alone.
     console = Console(stderr=True)
     with _rack(rack, topology, options, console) as plan:
+        check_schemes(plan, list(asked.schemes))
         mode = programs.mode_of(plan)
         settings = _settings(plan, asked, console)
         with programs.request_timeout(plan, _request_timeout_ns(settings)):
@@ -217,7 +206,7 @@ def _sweep(plan: Plan, settings: SweepSettings, mode: str, console: Console) -> 
 
 def _line(record: RunRecord) -> str:
     line = (
-        f"load {record.load:<4g} {record.scheme:<9} p50 {record.p50_us:7.0f}  p99 "
+        f"load {record.load:<4g} {record.scheme:<18} p50 {record.p50_us:7.0f}  p99 "
         f"{record.p99_us:7.0f} us  achieved {record.achieved_rps / record.offered_rps:6.1%}  "
         f"cloned {record.clone_rate:6.1%}"
     )

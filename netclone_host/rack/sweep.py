@@ -7,9 +7,11 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from loadgen.clients import ClientPlan, ClientSummary, Stop, run_clients
+from loadgen.coordinator import Coordinator
 from loadgen.endpoints import Endpoint, probe
 from loadgen.priority import prefer_this_thread
 from loadgen.records import RunRecord
@@ -19,6 +21,7 @@ from loadgen.workload import Workload
 from netclone_host.rack import netns
 from netclone_host.rack.counting import Counting, Snapshot, difference
 from netclone_host.rack.plan import Node, Plan
+from netclone_host.rack.schemes import coordinator_of, switch_as
 from netclone_host.topology import DEFAULT_PORT
 
 # Behind the end of a run a silence of this many mean services (jitter included) means that
@@ -86,7 +89,16 @@ def endpoint(node: Node, port: int) -> Endpoint:
 class Traffic:
     """The rack's virtual servers, answering inside the `with` block, and its clients."""
 
-    def __init__(self, plan: Plan, workload: Workload, time_scale: float, seed: int) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        workload: Workload,
+        time_scale: float,
+        seed: int,
+        scheme: Scheme | None = None,
+        timeout_s: float = 60.0,
+    ) -> None:
+        """`timeout_s`: after it a coordinator gives up a request."""
         port = plan.topology.switch.ports[0] if plan.topology.switch.ports else DEFAULT_PORT
         self.clients = [endpoint(node, 0) for node in plan.clients]
         self.servers = [endpoint(node, port) for node in plan.servers]
@@ -99,23 +111,41 @@ class Traffic:
             time_scale=time_scale,
             seed=seed,
         )
+        self.targets = self.servers
+        self.coordinator: Coordinator | None = None
+        if scheme is not None and scheme.coordinator:
+            # The coordinator has the last client's node to itself.
+            self.clients = self.clients[:-1]
+            self.coordinator = coordinator_of(plan, self.servers, port, timeout_s, seed)
+            self.targets = [self.coordinator.endpoint]
 
     def __enter__(self) -> Traffic:
-        self._virtual.start()
-        try:
+        with ExitStack() as undo:
+            undo.enter_context(self._virtual)
+            if self.coordinator is not None:
+                undo.enter_context(self.coordinator)
             for client in self.clients:
-                probe(client, self.servers)
-        except BaseException:
-            self._virtual.stop()
-            raise
+                probe(client, self.targets)
+            self._undo = undo.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._virtual.stop()
+        self._undo.close()
 
     def run(self, plan: ClientPlan, stop: Stop) -> ClientSummary:
         """Run the clients; blocks until the last answer is there or given up."""
-        return run_clients(plan, self.clients, self.servers, stop)
+        return run_clients(plan, self.clients, self.targets, stop)
+
+    def snapshot(self, counting: Counting) -> Snapshot:
+        """The programs' counters, and the coordinator's as `coordinator.<what>`."""
+        counted = dict(counting.snapshot())
+        if self.coordinator is not None:
+            counted |= {
+                f"coordinator.{name}": value
+                for name, value in vars(self.coordinator.counts()).items()
+                if isinstance(value, int) and value
+            }
+        return counted
 
     def wait_idle(self, timeout_s: float) -> bool:
         """Wait until no server has a request any more."""
@@ -137,7 +167,10 @@ def sweep(
         on_start(run)
         seed = settings.seed * 1_000_003 + number
         # Servers of its own for each run: every run draws its own service times.
-        with Traffic(plan, settings.workload, settings.time_scale, seed) as traffic:
+        traffic = Traffic(
+            plan, settings.workload, settings.time_scale, seed, run.scheme, settings.drain_s
+        )
+        with switch_as(plan, run.scheme), traffic:
             yield _measure(plan, traffic, counting, settings, run, seed, xdp_mode)
 
 
@@ -169,19 +202,22 @@ def _measure(
 ) -> RunRecord:
     stop = Stop()
     clients = client_plan(plan, settings, run, seed)
-    before = counting.snapshot()
+    before = traffic.snapshot(counting)
     with ThreadPoolExecutor(1) as reader:
         # What is sent before the window opens is warm-up, in the counters too.
         window_ns = clients.start_ns + int(settings.warmup_s * 1e9)
-        at_window = reader.submit(_snapshot_at, counting, window_ns)
+        at_window = reader.submit(_snapshot_at, traffic, counting, window_ns)
         summary = traffic.run(clients, stop)
     idle = traffic.wait_idle(settings.drain_s)
-    after = counting.snapshot()
+    after = traffic.snapshot(counting)
     record = _record(plan, settings, run, clients, summary)
     measured = difference(after, at_window.result())
     record.cloned = counting.total(measured, "switch", "ingress", "cloned")
     record.clones_dropped = counting.total(measured, "server", "ingress", "dropped_server_busy")
     record.filtered = counting.total(measured, "switch", "ingress", "filtered_slower_response")
+    if run.scheme.coordinator:  # it clones, and the redundant responses end there
+        record.cloned = measured.get("coordinator.cloned", 0)
+        record.filtered = measured.get("coordinator.redundant_responses", 0)
     record.counters = difference(after, before)
     record.xdp_mode = xdp_mode
     record.seed = settings.seed
@@ -190,10 +226,10 @@ def _measure(
     return record
 
 
-def _snapshot_at(counting: Counting, at_ns: int) -> Snapshot:
+def _snapshot_at(traffic: Traffic, counting: Counting, at_ns: int) -> Snapshot:
     prefer_this_thread(sleeps=True)
     time.sleep(max(0.0, (at_ns - time.monotonic_ns()) * 1e-9))
-    return counting.snapshot()
+    return traffic.snapshot(counting)
 
 
 def _record(

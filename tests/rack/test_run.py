@@ -124,7 +124,6 @@ def test_what_a_crash_left_is_removed_before_a_run_but_not_what_is_up(rack_name:
     ("option", "value", "error"),
     [
         ("schemes", "baseline,magic", "unknown scheme 'magic'"),
-        ("schemes", "laedge", "does not run in the rack alone"),
         ("service", "exp", "exp"),
         ("jitter", "1", "PxM"),
         ("loads", "0.3,x", "'x' is not a load"),
