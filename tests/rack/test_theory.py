@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The rack against queueing theory, where there is theory: M/M/1 and M/M/W.
+
+Requests are sent to one of N servers at random, so that each server sees a Poisson stream
+of its own: N independent queues, whose means and percentiles give the confidence interval.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from loadgen.clients import ClientPlan
+from loadgen.schemes import find_scheme
+from loadgen.workload import parse_workload
+from netclone_host.rack import build
+from netclone_host.rack.plan import Plan, default_topology, make_plan
+from netclone_host.rack.programs import Options
+from netclone_host.rack.sweep import Stop, Traffic
+
+from .conftest import random_rack_name
+
+SERVERS = 20
+MEAN_NS = 25_000.0
+TIME_SCALE = 200.0
+WITHIN = 0.1
+SEED = 8  # the draws are the same in each run; what varies is the machine
+ENTRY = np.dtype(
+    [("seq", "<u8"), ("sched", "<u8"), ("sent", "<u8"), ("recv", "<u8"), ("sid", "<u4"),
+     ("clo", "<u4")]
+)  # fmt: skip
+# Student's t for a two-sided 99 % interval of 20 values.
+T99 = 2.861
+
+
+@dataclass(frozen=True)
+class Queue:
+    """M/M/c: exponential service of mean 1, `c` workers, each busy to the share `load`."""
+
+    c: int
+    load: float
+
+    @property
+    def waiting_probability(self) -> float:
+        """Erlang's C."""
+        a = self.c * self.load
+        top = a**self.c / math.factorial(self.c) / (1 - self.load)
+        return top / (sum(a**k / math.factorial(k) for k in range(self.c)) + top)
+
+    @property
+    def mean(self) -> float:
+        """Mean time in the system, in mean services."""
+        return 1 + self.waiting_probability / (self.c * (1 - self.load))
+
+    def tail(self, t: float) -> float:
+        """P(time in the system > t)."""
+        wait, drain = self.waiting_probability, self.c * (1 - self.load)
+        if abs(drain - 1) < 1e-9:
+            drain += 1e-6
+        both = (math.exp(-drain * t) - drain * math.exp(-t)) / (1 - drain)
+        return (1 - wait) * math.exp(-t) + wait * both
+
+    def quantile(self, q: float) -> float:
+        """By bisection."""
+        low, high = 0.0, 1000.0
+        while high - low > 1e-9:
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.tail(middle) > 1 - q else (low, middle)
+        return low
+
+
+def rack_of(workers: int) -> Iterator[Plan]:
+    plan = make_plan(random_rack_name(), default_topology(SERVERS, 2, workers))
+    build.up(plan, Options(), lambda _: None)
+    yield plan
+    build.down(plan.name)
+
+
+@pytest.fixture(scope="module")
+def single_workers() -> Iterator[Plan]:
+    """Servers of one worker."""
+    yield from rack_of(1)
+
+
+@pytest.fixture(scope="module")
+def four_workers() -> Iterator[Plan]:
+    """Servers of four workers."""
+    yield from rack_of(4)
+
+
+def measure(rack: Plan, workers: int, load: float, duration_s: float) -> npt.NDArray[np.void]:
+    """Trace of one baseline run."""
+    workload = parse_workload("exp:25us")
+    with tempfile.TemporaryFile() as trace, Traffic(rack, workload, TIME_SCALE, SEED) as traffic:
+        # Entries of both streams: appended whole.
+        os.set_blocking(trace.fileno(), True)
+        plan = ClientPlan(
+            find_scheme("baseline"),
+            workload.rate_rps(load, SERVERS, workers, TIME_SCALE),
+            duration_s,
+            warmup_s=1.0,
+            seed=SEED + 100,
+            trace_fds=(trace.fileno(),) * 2,
+        )
+        summary = traffic.run(plan, Stop())
+        assert summary.answered == summary.sent
+        trace.seek(0)
+        return np.frombuffer(trace.read(), dtype=ENTRY)
+
+
+def compare(trace: npt.NDArray[np.void], queue: Queue) -> None:
+    """Mean and p99 inside the 99 % interval (of the servers' own values) and within 10 %."""
+    latency = (trace["recv"] - trace["sched"]) / (MEAN_NS * TIME_SCALE)
+    of_server = [latency[trace["sid"] == sid] for sid in range(SERVERS)]
+    assert min(len(values) for values in of_server) > 100
+    means = np.array([values.mean() for values in of_server])
+    half = T99 * means.std(ddof=1) / math.sqrt(SERVERS)
+    assert means.mean() == pytest.approx(queue.mean, abs=half)
+    assert latency.mean() == pytest.approx(queue.mean, rel=WITHIN)
+    # The p99 of all: an interval by order statistics, widened by the queues' correlation.
+    p99 = float(np.quantile(latency, 0.99))
+    assert p99 == pytest.approx(queue.quantile(0.99), rel=WITHIN)
+    share = np.array([(values > queue.quantile(0.99)).mean() for values in of_server])
+    half = T99 * share.std(ddof=1) / math.sqrt(SERVERS)
+    assert share.mean() == pytest.approx(0.01, abs=half)
+
+
+@pytest.mark.parametrize("load", [0.3, 0.5, 0.7])
+def test_one_worker_is_mm1(single_workers: Plan, load: float) -> None:
+    compare(measure(single_workers, 1, load, 8.0), Queue(1, load))
+
+
+def test_several_workers_are_mmw(four_workers: Plan) -> None:
+    compare(measure(four_workers, 4, 0.7, 5.0), Queue(4, 0.7))
+
+
+def test_the_formulas_against_known_values() -> None:
+    assert Queue(1, 0.5).mean == pytest.approx(2)
+    assert Queue(1, 0.5).quantile(0.99) == pytest.approx(-math.log(0.01) / 0.5)
+    assert Queue(2, 0.5).waiting_probability == pytest.approx(1 / 3)
+    assert NormalDist().inv_cdf(0.995) < T99
