@@ -150,9 +150,10 @@ NC_INLINE int nc_can_clone(struct nc_env *env, nc_u32 grp)
 	return nc_clone_ports.lookup(&grp) != 0;
 }
 
+/* To Linux where the port has left the table since it was learned. */
 NC_INLINE long nc_redirect_to(nc_u32 ifindex)
 {
-	return nc_ports.redirect_map(ifindex, 0);
+	return nc_ports.redirect_map(ifindex, XDP_PASS);
 }
 
 /* BCC knows redirect_map only as a method of a table that it has declared: the helper by

@@ -147,9 +147,10 @@ NC_INLINE int nc_can_clone(struct nc_env *env, nc_u32 grp)
 	return bpf_map_lookup_elem(&nc_clone_ports, &grp) != 0;
 }
 
+/* To Linux where the port has left the table since it was learned. */
 NC_INLINE long nc_redirect_to(nc_u32 ifindex)
 {
-	return bpf_redirect_map(&nc_ports, ifindex, 0);
+	return bpf_redirect_map(&nc_ports, ifindex, XDP_PASS);
 }
 
 NC_INLINE long nc_redirect_both(nc_u32 grp)
