@@ -21,7 +21,7 @@ NC_XDP(nc_switch_in)
 	case NC_SEND:
 		return nc_redirect_to(f.port);
 	case NC_CLONE:
-		return nc_redirect_both(f.grp);
+		return nc_redirect_both(f.grp, f.port);
 	case NC_DROP:
 		return XDP_DROP;
 	default:

@@ -31,6 +31,7 @@ class SwitchFlag(enum.IntFlag):
     GENERIC = 2
     NO_CLONES = 4
     RESERVE = 8
+    HOLD = 16
 
 
 class ServerFlag(enum.IntFlag):

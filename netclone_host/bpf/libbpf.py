@@ -53,6 +53,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     ),
     "bpf_map_update_elem": (ctypes.c_int, [ctypes.c_int, _PTR, _PTR, ctypes.c_uint64]),
     "bpf_map_update_batch": (ctypes.c_int, [ctypes.c_int, *[_PTR] * 4]),
+    "bpf_map_lookup_batch": (ctypes.c_int, [ctypes.c_int, *[_PTR] * 6]),
     "bpf_map_lookup_elem": (ctypes.c_int, [ctypes.c_int, _PTR, _PTR]),
     "bpf_map_delete_elem": (ctypes.c_int, [ctypes.c_int, _PTR]),
     "bpf_map_get_next_key": (ctypes.c_int, [ctypes.c_int, _PTR, _PTR]),

@@ -21,6 +21,7 @@ VERBS = {
     "doctor": "netclone_host.cli.doctor",
     "rack": "netclone_host.cli.rack",
     "switch": "netclone_host.cli.switch",
+    "client": "netclone_host.cli.client",
 }
 
 
@@ -41,7 +42,9 @@ class LazyGroup(click.Group):
         if cmd_name not in self.list_commands(ctx):
             return None
         module = importlib.import_module(self._verbs[cmd_name])
-        command: click.Command = getattr(module, cmd_name)
+        name = cmd_name.replace("-", "_")
+        # A verb like "set" would hide a builtin: its function has an underscore more.
+        command: click.Command = getattr(module, name, None) or getattr(module, f"{name}_")
         return command
 
     def invoke(self, ctx: click.Context) -> Any:

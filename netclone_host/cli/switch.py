@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""``netclone-host switch``: the tables of a switch, whatever it is made of."""
+"""``netclone-host switch``: look at a running switch, and change it under traffic."""
 
 from __future__ import annotations
 
@@ -7,9 +7,15 @@ import click
 
 from netclone_host.cli import LazyGroup
 
-VERBS = {"apply": "netclone_host.cli.switch_apply"}
+VERBS = {
+    "show": "netclone_host.cli.switch_show",
+    "add-server": "netclone_host.cli.switch_members",
+    "remove-server": "netclone_host.cli.switch_members",
+    "set": "netclone_host.cli.switch_set",
+    "apply": "netclone_host.cli.switch_apply",
+}
 
 
 @click.group(cls=LazyGroup, verbs=VERBS)
 def switch() -> None:
-    """Keep a switch's tables in step with a topology file."""
+    """Look at a running switch, and change it under traffic."""

@@ -19,7 +19,12 @@ SET = "set"
 
 def xdp_plan(topology: Topology) -> Plan:
     """Everything that the control plane writes into the maps."""
-    return Plan(dict(_entries(switch_tables(topology))))
+    return tables_plan(switch_tables(topology))
+
+
+def tables_plan(tables: SwitchTables) -> Plan:
+    """The same, of tables that need not come from a topology file."""
+    return Plan(dict(_entries(tables)))
 
 
 def _entries(tables: SwitchTables) -> Iterator[tuple[Key, Action]]:

@@ -2,7 +2,8 @@
 """A running XDP switch: the plan through its pinned maps, while packets go on.
 
 Order matters where a packet can look in between: a group never names a server that is
-not in the address table, and GRP is never in range before its group is written.
+not in the address table, GRP is never in range before its group is written, and nothing is
+cloned while a group and its devmap may disagree (`control.hold`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from netclone_host.bpf import abi, kernel, libbpf, state
 from netclone_host.bpf.journal import Attachment
 from netclone_host.bpf.kernel import Map
 from netclone_host.bpf.loader import Role
-from netclone_host.control import plan, xdp
+from netclone_host.control import hold, plan, xdp
 from netclone_host.control.entries import Action, Changes, Fields, Key, Plan
 from netclone_host.control.xdp_plan import (
     CLONE_PORTS,
@@ -87,13 +88,15 @@ class XdpSwitch:
                 values = dict(action.params)
                 mac, ifindex = plan.mac_bytes(str(values["mac"])), ports[values["port"]]
                 maps[FDB].update(_number(key), plan.fdb_entry(mac, ifindex))
-            _write_clone_ports(maps[CLONE_PORTS], _of(written, CLONE_PORTS), ports)
-            maps[GROUPS].update_many(
-                {
-                    _number(key): abi.Group(*(int(value) for _, value in action.params))
-                    for key, action in _of(written, GROUPS).items()
-                }
-            )
+            groups = {
+                _number(key): abi.Group(*(int(value) for _, value in action.params))
+                for key, action in _of(written, GROUPS).items()
+            }
+            pairs = _of(written, CLONE_PORTS)
+            if groups or pairs:
+                with hold.cloning_held(maps[CONFIG], maps[CLONE_PORTS]):
+                    _write_clone_ports(maps[CLONE_PORTS], pairs, ports)
+                    maps[GROUPS].update_many(groups)
             for action in _of(written, CONFIG).values():
                 maps[CONFIG].update(0, _config(action.params, before))
             _delete(maps, changes.delete)

@@ -160,11 +160,12 @@ NC_INLINE long nc_redirect_to(nc_u32 ifindex)
  * its number, for a map found at run time. */
 static long (*nc_bpf_redirect_map)(void *map, u64 key, u64 flags) = (void *)BPF_FUNC_redirect_map;
 
-NC_INLINE long nc_redirect_both(nc_u32 grp)
+/* A devmap that has just gone costs the copy, never the original. */
+NC_INLINE long nc_redirect_both(nc_u32 grp, nc_u32 port)
 {
 	void *pair = nc_clone_ports.lookup(&grp);
 
-	return pair ? nc_bpf_redirect_map(pair, 0, BPF_F_BROADCAST) : XDP_ABORTED;
+	return pair ? nc_bpf_redirect_map(pair, 0, BPF_F_BROADCAST) : nc_redirect_to(port);
 }
 #endif
 

@@ -153,11 +153,12 @@ NC_INLINE long nc_redirect_to(nc_u32 ifindex)
 	return bpf_redirect_map(&nc_ports, ifindex, XDP_PASS);
 }
 
-NC_INLINE long nc_redirect_both(nc_u32 grp)
+/* A devmap that has just gone costs the copy, never the original. */
+NC_INLINE long nc_redirect_both(nc_u32 grp, nc_u32 port)
 {
 	void *pair = bpf_map_lookup_elem(&nc_clone_ports, &grp);
 
-	return pair ? bpf_redirect_map(pair, 0, BPF_F_BROADCAST) : XDP_ABORTED;
+	return pair ? bpf_redirect_map(pair, 0, BPF_F_BROADCAST) : nc_redirect_to(port);
 }
 #endif
 

@@ -51,21 +51,22 @@ NC_INLINE void nc_set_l4_check(struct nc_packet *p, nc_be16 check)
 /* UDP over IPv4 may go without a checksum. */
 NC_INLINE int nc_has_no_check(const struct nc_packet *p)
 {
-	return !p->is_ip6 && p->protocol == NC_PROTO_UDP && ((struct nc_udp *)p->l4)->check == 0;
+	return !nc_is_ip6(p) && p->protocol == NC_PROTO_UDP && ((struct nc_udp *)p->l4)->check == 0;
 }
 
 NC_INLINE nc_u16 nc_pseudo_sum(const struct nc_packet *p)
 {
+	const struct nc_ip6 *ip6 = nc_ip6_of(p);
 	nc_u64 sum = nc_htons(p->protocol);
 
 	sum += nc_htons((nc_u16)p->l4_len);
-	if (!p->is_ip6) {
+	if (!ip6) {
 		sum += nc_ip4_of(p)->src;
 		sum += nc_ip4_of(p)->dst;
 	} else {
 		for (int i = 0; i < 4; i++) {
-			sum += nc_ip6_of(p)->src[i];
-			sum += nc_ip6_of(p)->dst[i];
+			sum += ip6->src[i];
+			sum += ip6->dst[i];
 		}
 	}
 	return nc_fold(sum);
@@ -76,22 +77,6 @@ NC_INLINE nc_u16 nc_pseudo_sum(const struct nc_packet *p)
 NC_INLINE int nc_check_is_partial(const struct nc_packet *p)
 {
 	return !nc_has_no_check(p) && nc_l4_check(p) == nc_pseudo_sum(p);
-}
-
-enum nc_sum_state {
-	NC_SUM_FULL,
-	NC_SUM_PARTIAL, /* the pseudo header only; whoever has the frame's mark completes it */
-	NC_SUM_MISSING, /* brought into the partial state; nobody else would complete it */
-};
-
-/* UDP over IPv6 that came without a checksum must leave with one. */
-NC_INLINE enum nc_sum_state nc_make_partial(struct nc_packet *p)
-{
-	if (nc_unlikely(p->is_ip6 && p->protocol == NC_PROTO_UDP && nc_l4_check(p) == 0)) {
-		nc_set_l4_check(p, nc_pseudo_sum(p));
-		return NC_SUM_MISSING;
-	}
-	return nc_check_is_partial(p) ? NC_SUM_PARTIAL : NC_SUM_FULL;
 }
 
 #endif

@@ -18,7 +18,6 @@ struct nc_forward {
 	enum nc_action action;
 	nc_u32 port; /* ifindex */
 	nc_u32 grp;
-	enum nc_sum_state sum; /* of the L4 checksum as it stands */
 };
 
 /* ---- forwarding cache: one 64-bit word an entry, read and written whole ---- */
@@ -69,17 +68,18 @@ NC_INLINE void nc_write_mac(struct nc_packet *p, const struct nc_server *s)
 /* Writes the destination; returns what it adds to the L4 sum by way of the pseudo header. */
 NC_INLINE nc_u64 nc_write_address(struct nc_packet *p, const struct nc_server *s)
 {
+	struct nc_ip6 *ip6 = nc_ip6_of(p);
 	nc_u64 diff = 0;
 
-	if (!p->is_ip6) {
+	if (!ip6) {
 		diff = nc_diff32(nc_ip4_of(p)->dst, s->ip4);
 		nc_ip4_of(p)->check = nc_check_updated(nc_ip4_of(p)->check, diff);
 		nc_ip4_of(p)->dst = s->ip4;
 		return diff;
 	}
 	for (int i = 0; i < 4; i++) {
-		diff += nc_diff32(nc_ip6_of(p)->dst[i], s->ip6[i]);
-		nc_ip6_of(p)->dst[i] = s->ip6[i];
+		diff += nc_diff32(ip6->dst[i], s->ip6[i]);
+		ip6->dst[i] = s->ip6[i];
 	}
 	return diff;
 }
@@ -110,37 +110,60 @@ NC_INLINE nc_u64 nc_write_clo(struct nc_header *h, enum nc_clo clo)
 	return diff;
 }
 
-/* Completes a partial sum. */
-NC_INLINE void nc_complete_check(struct nc_packet *p)
+/* ---- L4 checksums: taken before anything is written, put back with what has changed ---- */
+
+enum nc_sum_state {
+	NC_SUM_NONE,	  /* UDP over IPv4 without a checksum */
+	NC_SUM_FULL,	  /* `check` is the packet's checksum */
+	NC_SUM_PARTIAL,	  /* `check` is the sum of the pseudo header, and is to stay that */
+	NC_SUM_AMBIGUOUS, /* one of the two, and which cannot be told */
+};
+
+struct nc_sum {
+	enum nc_sum_state state;
+	nc_u16 check;
+};
+
+/* A redirected frame loses the mark that says "partial": native mode takes the full checksum of
+ * such a packet. In generic mode the mark survives and the sum must stay partial; but a sum
+ * that is also right as a full one could be either, and after a rewrite they differ.
+ * UDP over IPv6 that came without a checksum must leave with one. */
+NC_INLINE struct nc_sum nc_take_sum(const struct nc_packet *p, int generic)
 {
-	nc_set_l4_check(p, (nc_u16)~nc_frame_sum(p->frame, p->l4_offset, p->l4_len));
+	struct nc_sum sum = {NC_SUM_FULL, nc_l4_check(p)};
+	nc_u16 pseudo, bytes;
+
+	if (nc_has_no_check(p)) {
+		sum.state = NC_SUM_NONE;
+		return sum;
+	}
+	pseudo = nc_pseudo_sum(p);
+	if (nc_likely(sum.check != pseudo && !(sum.check == 0 && p->protocol == NC_PROTO_UDP)))
+		return sum;
+	bytes = nc_frame_sum(p->frame, p->l4_offset, p->l4_len);
+	if (sum.check == 0) {
+		sum.check = (nc_u16)~nc_fold((nc_u64)bytes + pseudo);
+	} else if (!generic) {
+		sum.check = (nc_u16)~bytes; /* which already hold the pseudo header's sum */
+	} else {
+		/* With a right checksum in them, and the pseudo header, bytes sum to all ones. */
+		sum.state = nc_fold((nc_u64)bytes + pseudo) == 0xffff ? NC_SUM_AMBIGUOUS
+								      : NC_SUM_PARTIAL;
+	}
+	return sum;
 }
 
-/* A partial sum that would also be right as a full one: which of them it is cannot be
- * told, and after a rewrite they differ. */
-NC_INLINE int nc_check_is_ambiguous(const struct nc_packet *p)
+/* `payload` is what the header's fields and `pseudo` what the addresses add. A partial sum
+ * covers only the pseudo header, and is not complemented. */
+NC_INLINE void nc_put_sum(struct nc_packet *p, const struct nc_sum *sum, nc_u64 pseudo,
+			  nc_u64 payload)
 {
-	nc_u16 sum;
-
-	if (!nc_check_is_partial(p))
-		return 0;
-	/* With its own right checksum in it, and the pseudo header, a sum is all ones. */
-	sum = nc_frame_sum(p->frame, p->l4_offset, p->l4_len);
-	return nc_fold((nc_u64)sum + nc_l4_check(p)) == 0xffff;
-}
-
-/* Ends a rewrite: `payload` is what the header's fields and `pseudo` what the addresses add.
- * A partial sum covers only the pseudo header, and is not complemented. */
-NC_INLINE void nc_write_check(struct nc_packet *p, int partial, nc_u64 pseudo, nc_u64 payload)
-{
-	nc_be16 check = nc_l4_check(p);
-
-	if (nc_has_no_check(p))
+	if (sum->state == NC_SUM_NONE)
 		return;
-	if (nc_unlikely(partial))
-		nc_set_l4_check(p, nc_fold((nc_u64)check + pseudo));
+	if (nc_unlikely(sum->state == NC_SUM_PARTIAL))
+		nc_set_l4_check(p, nc_fold((nc_u64)sum->check + pseudo));
 	else
-		nc_set_l4_check(p, nc_check_updated(check, pseudo + payload));
+		nc_set_l4_check(p, nc_check_updated(sum->check, pseudo + payload));
 }
 
 NC_INLINE nc_u64 nc_write_identity(struct nc_env *env, const struct nc_switch_config *cfg,
@@ -174,8 +197,8 @@ NC_INLINE nc_u64 nc_write_route(struct nc_env *env, const struct nc_switch_confi
 
 NC_INLINE enum nc_counter nc_forward_no_clone(struct nc_env *env,
 					      const struct nc_switch_config *cfg,
-					      struct nc_packet *p, nc_u32 in_port,
-					      struct nc_forward *f)
+					      struct nc_packet *p, const struct nc_sum *sum,
+					      nc_u32 in_port, struct nc_forward *f)
 {
 	nc_u32 port = nc_port_of(env, p);
 	nc_u64 diff;
@@ -183,17 +206,16 @@ NC_INLINE enum nc_counter nc_forward_no_clone(struct nc_env *env,
 	if (!port)
 		return NC_CTR_unknown_port;
 	nc_learn(env, p, in_port);
-	f->sum = nc_make_partial(p);
 	diff = nc_write_identity(env, cfg, p->nc);
-	nc_write_check(p, f->sum != NC_SUM_FULL, 0, diff);
+	nc_put_sum(p, sum, 0, diff);
 	f->action = NC_SEND;
 	f->port = port;
 	return NC_CTR_no_clone;
 }
 
 NC_INLINE enum nc_counter nc_forward_request(struct nc_env *env, const struct nc_switch_config *cfg,
-					     struct nc_packet *p, nc_u32 in_port,
-					     struct nc_forward *f)
+					     struct nc_packet *p, const struct nc_sum *sum,
+					     nc_u32 in_port, struct nc_forward *f)
 {
 	struct nc_header *h = p->nc;
 	const struct nc_server *dst;
@@ -203,12 +225,12 @@ NC_INLINE enum nc_counter nc_forward_request(struct nc_env *env, const struct nc
 
 	if (nc_unlikely(h->clo != NC_CLO_NONE))
 		return NC_CTR_already_cloned;
-	if (nc_unlikely(cfg->flags & NC_SWITCH_GENERIC) && nc_check_is_ambiguous(p))
+	if (nc_unlikely(sum->state == NC_SUM_AMBIGUOUS))
 		return NC_CTR_checksum_ambiguous;
 	if (nc_unlikely(h->flags & NC_FLAG_NO_CLONE))
-		return nc_forward_no_clone(env, cfg, p, in_port, f);
+		return nc_forward_no_clone(env, cfg, p, sum, in_port, f);
 
-	reason = nc_switch_route(env, cfg, h, p->is_ip6, &r);
+	reason = nc_switch_route(env, cfg, h, nc_is_ip6(p), &r);
 	if (nc_unlikely(reason != NC_CTR_cloned && reason != NC_CTR_not_cloned &&
 			reason != NC_CTR_probed))
 		return reason;
@@ -217,11 +239,10 @@ NC_INLINE enum nc_counter nc_forward_request(struct nc_env *env, const struct nc
 		return NC_CTR_unknown_port;
 
 	nc_learn(env, p, in_port);
-	f->sum = nc_make_partial(p);
 	payload = nc_write_route(env, cfg, h, &r);
 	nc_write_mac(p, dst);
 	pseudo = nc_write_address(p, dst);
-	nc_write_check(p, f->sum != NC_SUM_FULL, pseudo, payload);
+	nc_put_sum(p, sum, pseudo, payload);
 
 	f->action = r.grp ? NC_CLONE : NC_SEND;
 	f->port = dst->ifindex;
@@ -231,19 +252,21 @@ NC_INLINE enum nc_counter nc_forward_request(struct nc_env *env, const struct nc
 
 NC_INLINE int nc_is_source(const struct nc_packet *p, const struct nc_server *s)
 {
+	const struct nc_ip6 *ip6 = nc_ip6_of(p);
+
 	if (!s || !(s->flags & NC_SERVER_VALID))
 		return 0;
-	if (!p->is_ip6)
+	if (!ip6)
 		return s->ip4 && nc_ip4_of(p)->src == s->ip4;
-	return (s->ip6[0] | s->ip6[1] | s->ip6[2] | s->ip6[3]) != 0 &&
-	       nc_ip6_of(p)->src[0] == s->ip6[0] && nc_ip6_of(p)->src[1] == s->ip6[1] &&
-	       nc_ip6_of(p)->src[2] == s->ip6[2] && nc_ip6_of(p)->src[3] == s->ip6[3];
+	return (s->ip6[0] | s->ip6[1] | s->ip6[2] | s->ip6[3]) != 0 && ip6->src[0] == s->ip6[0] &&
+	       ip6->src[1] == s->ip6[1] && ip6->src[2] == s->ip6[2] && ip6->src[3] == s->ip6[3];
 }
 
 /* The response itself is never modified (but for a partial sum, completed). */
 NC_INLINE enum nc_counter nc_forward_response(struct nc_env *env,
 					      const struct nc_switch_config *cfg,
-					      struct nc_packet *p, struct nc_forward *f)
+					      struct nc_packet *p, const struct nc_sum *sum,
+					      struct nc_forward *f)
 {
 	enum nc_counter reason;
 
@@ -256,7 +279,8 @@ NC_INLINE enum nc_counter nc_forward_response(struct nc_env *env,
 	}
 	f->port = nc_port_of(env, p);
 	if (nc_likely(f->port)) {
-		f->sum = nc_make_partial(p);
+		if (nc_unlikely(sum->state == NC_SUM_FULL && sum->check != nc_l4_check(p)))
+			nc_set_l4_check(p, sum->check);
 		f->action = NC_SEND;
 	}
 	return reason;
@@ -274,25 +298,20 @@ NC_INLINE enum nc_counter nc_switch_packet(struct nc_env *env, const struct nc_s
 	};
 	struct nc_packet p = {};
 	enum nc_counter reason;
+	struct nc_sum sum;
 
 	f->action = NC_PASS;
 	f->port = 0;
 	f->grp = 0;
-	f->sum = NC_SUM_FULL;
 	reason = nc_parse(frame, &cfg->ports, &ranges, &p);
 	if (reason != NC_PARSED)
 		return reason;
 	if (nc_unlikely(nc_is_foreign(cfg, p.nc)))
 		return NC_CTR_foreign_switch;
+	sum = nc_take_sum(&p, cfg->flags & NC_SWITCH_GENERIC);
 	if (p.nc->type == NC_TYPE_REQ)
-		reason = nc_forward_request(env, cfg, &p, in_port, f);
-	else
-		reason = nc_forward_response(env, cfg, &p, f);
-	/* A redirected frame loses the mark that says "partial", except in generic mode. */
-	if (nc_unlikely(f->sum != NC_SUM_FULL) &&
-	    (f->sum == NC_SUM_MISSING || !(cfg->flags & NC_SWITCH_GENERIC)))
-		nc_complete_check(&p);
-	return reason;
+		return nc_forward_request(env, cfg, &p, &sum, in_port, f);
+	return nc_forward_response(env, cfg, &p, &sum, f);
 }
 
 /* ---- on the way out ---- */
@@ -318,15 +337,19 @@ NC_INLINE enum nc_counter nc_mark_clone(struct nc_env *env, const struct nc_swit
 {
 	const struct nc_server *second = nc_server_of(env, nc_ntohl(p->nc->sid));
 	nc_u64 pseudo, payload;
-	int partial;
+	struct nc_sum sum;
 
-	if (!nc_is_usable(second, p->is_ip6))
+	if (!nc_is_usable(second, nc_is_ip6(p)))
 		return NC_CTR_clone_lost;
-	partial = nc_unlikely(cfg->flags & NC_SWITCH_GENERIC) && nc_check_is_partial(p);
+	/* Settled by nc_switch_packet: in native mode full, or none. */
+	sum.check = nc_l4_check(p);
+	sum.state = nc_has_no_check(p) ? NC_SUM_NONE : NC_SUM_FULL;
+	if (nc_unlikely(cfg->flags & NC_SWITCH_GENERIC) && nc_check_is_partial(p))
+		sum.state = NC_SUM_PARTIAL;
 	payload = nc_write_clo(p->nc, NC_CLO_CLONE);
 	nc_write_mac(p, second);
 	pseudo = nc_write_address(p, second);
-	nc_write_check(p, partial, pseudo, payload);
+	nc_put_sum(p, &sum, pseudo, payload);
 	return NC_CTR_clone_sent;
 }
 

@@ -100,18 +100,48 @@ struct nc_packet {
 	nc_u32 l4_len;	  /* bytes, header included */
 	nc_u32 l4_offset; /* from the start of the frame */
 	nc_u8 protocol;
-	nc_u8 is_ip6;
 	nc_u8 tagged; /* carries a VLAN tag */
 };
 
+/* The verifier walks every path on its own as long as the paths differ in a constant: with
+ * or without tags, IPv4 or IPv6, UDP or TCP make twelve walks through everything behind
+ * the parser. So once a packet is known to be in order, the parser takes these
+ * constants anew from the packet's bytes, where the verifier does not know them, and
+ * the walks become one. */
+
+/* Keeps the compiler from forming a second copy of a pointer, whose bounds the verifier
+ * would not have seen checked. */
+#define NC_KEEP(pointer) asm volatile("" : "+r"(pointer))
+
+NC_INLINE nc_u8 nc_byte_at(const void *start, nc_u32 offset)
+{
+	return *((const volatile nc_u8 *)start + offset);
+}
+
+NC_INLINE nc_u32 nc_ip_version(const void *l3)
+{
+	return nc_byte_at(l3, 0) >> 4;
+}
+
+NC_INLINE int nc_is_ip6(const struct nc_packet *p)
+{
+	return nc_ip_version(p->l3) == 6;
+}
+
+/* For an IPv4 packet. */
 NC_INLINE struct nc_ip4 *nc_ip4_of(const struct nc_packet *p)
 {
 	return p->l3;
 }
 
+/* 0 for an IPv4 packet. The verifier has forgotten that there is room, so it is asked. */
 NC_INLINE struct nc_ip6 *nc_ip6_of(const struct nc_packet *p)
 {
-	return p->l3;
+	struct nc_ip6 *ip = p->l3;
+
+	if (nc_likely(!nc_is_ip6(p)) || (void *)(ip + 1) > p->end)
+		return 0;
+	return ip;
 }
 
 /* What a role takes as in range. */
@@ -151,6 +181,24 @@ NC_INLINE int nc_is_ip6_extension(nc_u8 next_header)
 	return 0;
 }
 
+/* 1 for the first byte of a VLAN EtherType (0x81, 0x88), 0 for that of IP (0x08, 0x86). */
+NC_INLINE nc_u32 nc_is_tag_byte(nc_u8 first)
+{
+	return (nc_u32)first >> 7 & (first | first >> 3) & 1;
+}
+
+/* Where the IP header of a tagged frame starts, from its bytes (nc_byte_at). A frame that
+ * ends before the second type is a runt wherever its IP header is taken to be. */
+NC_INLINE nc_u32 nc_tagged_l3_offset(const void *data, const void *end)
+{
+	const nc_u8 *eth = data;
+
+	if ((const void *)(eth + sizeof(struct nc_eth) + sizeof(struct nc_vlan)) > end)
+		return sizeof(struct nc_eth);
+	return sizeof(struct nc_eth) + sizeof(struct nc_vlan) +
+	       sizeof(struct nc_vlan) * nc_is_tag_byte(nc_byte_at(eth, sizeof(struct nc_eth) + 2));
+}
+
 /* Ethernet and VLAN tags; *type is the EtherType in network byte order. Returns the
  * start of the next header, or 0 when the frame ends before it. */
 NC_INLINE void *nc_parse_l2(void *data, struct nc_packet *p, nc_be16 *type)
@@ -172,9 +220,13 @@ NC_INLINE void *nc_parse_l2(void *data, struct nc_packet *p, nc_be16 *type)
 		if ((void *)(tag + 1) > p->end)
 			return 0;
 		p->tagged = 1;
-		p->l4_offset += sizeof(*tag);
 		*type = tag->type;
 		next = tag + 1;
+	}
+	if (nc_unlikely(p->tagged)) {
+		p->l4_offset = nc_tagged_l3_offset(data, p->end);
+		next = (nc_u8 *)data + p->l4_offset;
+		NC_KEEP(next);
 	}
 	return next;
 }
@@ -193,11 +245,6 @@ NC_INLINE enum nc_counter nc_parse_ip4(void *l3, struct nc_packet *p)
 	}
 	if (nc_unlikely(ip->fragment & nc_htons(NC_IP4_FRAGMENT_MASK)))
 		return NC_CTR_fragment;
-	p->l3 = ip;
-	p->is_ip6 = 0;
-	p->protocol = ip->protocol;
-	p->l4 = ip + 1;
-	p->l4_offset += sizeof(*ip);
 	p->l4_len = (nc_u32)nc_ntohs(ip->total_len) - (nc_u32)sizeof(*ip);
 	return NC_PARSED;
 }
@@ -214,21 +261,41 @@ NC_INLINE enum nc_counter nc_parse_ip6(void *l3, struct nc_packet *p)
 		return NC_CTR_ipv6_extension;
 	if (nc_unlikely(ip->next_header == 44))
 		return NC_CTR_fragment;
-	p->l3 = ip;
-	p->is_ip6 = 1;
-	p->protocol = ip->next_header;
-	p->l4 = ip + 1;
-	p->l4_offset += sizeof(*ip);
 	p->l4_len = nc_ntohs(ip->payload_len);
 	return NC_PARSED;
 }
+
+/* Protocol of an IPv4 or IPv6 header that is in order, without a branch (nc_byte_at): byte 9
+ * of the one, byte 6 of the other. */
+NC_INLINE nc_u8 nc_protocol_of(const void *l3)
+{
+	nc_u32 is_ip6 = nc_ip_version(l3) >> 1 & 1;
+
+	return (nc_byte_at(l3, 9) & (is_ip6 - 1)) | (nc_byte_at(l3, 6) & -is_ip6);
+}
+
+/* Its length is 20 for version 4 and 40 for version 6. */
+NC_INLINE void nc_enter_l4(void *l3, struct nc_packet *p)
+{
+	nc_u32 header_len = (10 * nc_ip_version(l3) - 20) & 0x3f;
+
+	p->l3 = l3;
+	p->protocol = nc_protocol_of(l3);
+	p->l4 = (nc_u8 *)l3 + header_len;
+	NC_KEEP(p->l4);
+	p->l4_offset += header_len;
+}
+
+/* 8, the half of UDP's protocol number (nc_byte_at). */
+#define NC_OPAQUE_UDP_LEN(p) (nc_protocol_of((p)->l3) >> 1 & 0x3f)
+_Static_assert(NC_PROTO_UDP >> 1 == sizeof(struct nc_udp), "NC_OPAQUE_UDP_LEN");
 
 /* L4 lengths, and the place of the header in a packet that has a NetClone port.
  * l4_len comes from the IP header and may be anything until it has been checked here;
  * an IPv4 total length below its header has wrapped round to a huge value. */
 NC_INLINE enum nc_counter nc_parse_l4(struct nc_packet *p)
 {
-	nc_u32 header_len = sizeof(struct nc_udp);
+	nc_u32 header_len;
 
 	if (nc_unlikely(p->l4_len > NC_MAX_L4_LEN))
 		return NC_CTR_bad_length;
@@ -239,6 +306,7 @@ NC_INLINE enum nc_counter nc_parse_l4(struct nc_packet *p)
 
 		if (nc_unlikely(nc_ntohs(udp->len) != p->l4_len || p->l4_len < sizeof(*udp)))
 			return NC_CTR_bad_length;
+		header_len = NC_OPAQUE_UDP_LEN(p);
 	} else {
 		struct nc_tcp *tcp = p->l4;
 
@@ -251,9 +319,14 @@ NC_INLINE enum nc_counter nc_parse_l4(struct nc_packet *p)
 	}
 	if (nc_unlikely(p->l4_len < header_len + NC_HEADER_LEN))
 		return NC_CTR_short_payload;
+	/* Either L4 header and ours: the verifier sees room for the check field of both. */
+	if (nc_unlikely((nc_u8 *)p->l4 + sizeof(struct nc_udp) + NC_HEADER_LEN > (nc_u8 *)p->end))
+		return NC_CTR_short_payload;
 	p->nc = (struct nc_header *)((nc_u8 *)p->l4 + header_len);
+	NC_KEEP(p->nc);
 	if (nc_unlikely((void *)(p->nc + 1) > p->end))
 		return NC_CTR_short_payload; /* not reached; the verifier wants to see it */
+	p->protocol = nc_protocol_of(p->l3);
 	return NC_PARSED;
 }
 
@@ -305,6 +378,7 @@ NC_INLINE enum nc_counter nc_parse(const struct nc_frame *frame, const struct nc
 	if (nc_unlikely(reason != NC_PARSED))
 		return reason;
 
+	nc_enter_l4(l3, p);
 	if (nc_likely(p->protocol == NC_PROTO_UDP)) {
 		if (nc_unlikely((void *)((struct nc_udp *)p->l4 + 1) > end))
 			return NC_CTR_runt;

@@ -89,11 +89,13 @@ NC_INLINE enum nc_counter nc_server_ingress(struct nc_env *env, const struct nc_
 {
 	struct nc_packet p = {};
 	enum nc_counter reason = nc_server_parse(cfg, frame, NC_TYPE_REQ, &p);
+	const struct nc_ip6 *ip6;
 	nc_be32 client;
 
 	if (reason != NC_PARSED)
 		return reason;
-	client = p.is_ip6 ? nc_word_of(nc_ip6_of(&p)->src) : nc_ip4_of(&p)->src;
+	ip6 = nc_ip6_of(&p);
+	client = ip6 ? nc_word_of(ip6->src) : nc_ip4_of(&p)->src;
 	return nc_server_request(env, cfg, p.nc, nc_inflight_key(p.nc, client, p.src_port),
 				 nc_slice_now(env, cfg));
 }
@@ -105,12 +107,14 @@ NC_INLINE enum nc_counter nc_server_egress(struct nc_env *env, const struct nc_s
 	struct nc_packet *p = &out->packet;
 	enum nc_counter reason = nc_server_parse(cfg, frame, NC_TYPE_RESP, p);
 	struct nc_header old;
+	const struct nc_ip6 *ip6;
 	nc_be32 client;
 
 	if (reason != NC_PARSED)
 		return reason;
 	old = *p->nc;
-	client = p->is_ip6 ? nc_word_of(nc_ip6_of(p)->dst) : nc_ip4_of(p)->dst;
+	ip6 = nc_ip6_of(p);
+	client = ip6 ? nc_word_of(ip6->dst) : nc_ip4_of(p)->dst;
 	nc_server_response(env, cfg, p->nc, nc_inflight_key(p->nc, client, p->dst_port),
 			   nc_slice_now(env, cfg));
 	out->diff = nc_header_diff(&old, p->nc);

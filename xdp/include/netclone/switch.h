@@ -114,14 +114,16 @@ NC_INLINE void nc_route_one(struct nc_route *r, const struct nc_group *g, int se
 	r->second = !!second;
 }
 
-/* Falls back to a single server where the group's devmap is missing. */
-NC_INLINE void nc_route_both(struct nc_env *env, struct nc_route *r, const struct nc_group *g,
-			     nc_u32 grp, int second)
+/* Falls back to a single server where the group's devmap is missing, or may be about to
+ * belong to another pair. */
+NC_INLINE void nc_route_both(struct nc_env *env, const struct nc_switch_config *cfg,
+			     struct nc_route *r, const struct nc_group *g, nc_u32 grp, int second)
 {
 	nc_route_one(r, g, second);
 	r->other = second ? g->first : g->second;
 	grp = second ? nc_reverse_group(grp) : grp;
-	r->grp = nc_can_clone(env, grp) ? grp : 0;
+	if (nc_likely(!(cfg->flags & NC_SWITCH_HOLD)) && nc_can_clone(env, grp))
+		r->grp = grp;
 }
 
 /* Beyond the paper: RackSched without clones, and the reserve rule (reserve.h). */
@@ -143,7 +145,7 @@ NC_INLINE enum nc_counter nc_route_by_load(struct nc_env *env, const struct nc_s
 		return NC_CTR_not_cloned;
 	}
 	nc_load_add(to_second ? first : second);
-	nc_route_both(env, r, g, grp, to_second);
+	nc_route_both(env, cfg, r, g, grp, to_second);
 	return r->grp ? NC_CTR_cloned : NC_CTR_not_cloned;
 }
 
@@ -164,7 +166,7 @@ NC_INLINE enum nc_counter nc_route_by_state(struct nc_env *env, const struct nc_
 			nc_route_one(r, g, to_second);
 			return NC_CTR_not_cloned;
 		}
-		nc_route_both(env, r, g, grp, to_second);
+		nc_route_both(env, cfg, r, g, grp, to_second);
 		return r->grp ? NC_CTR_probed : NC_CTR_not_cloned;
 	}
 	if (!first || !second) { /* not reached: group entries are in range */
@@ -174,7 +176,7 @@ NC_INLINE enum nc_counter nc_route_by_state(struct nc_env *env, const struct nc_
 	if (nc_unlikely(cfg->flags & (NC_SWITCH_NO_CLONES | NC_SWITCH_RESERVE)))
 		return nc_route_by_load(env, cfg, g, grp, first, second, r);
 	if (*first == 0 && *second == 0) {
-		nc_route_both(env, r, g, grp, 0);
+		nc_route_both(env, cfg, r, g, grp, 0);
 		return r->grp ? NC_CTR_cloned : NC_CTR_not_cloned;
 	}
 	nc_route_one(r, g, cfg->flags & NC_SWITCH_RACKSCHED && *second < *first);
@@ -187,59 +189,64 @@ enum nc_usable {
 	NC_BOTH_USABLE = 3,
 };
 
-NC_INLINE enum nc_counter nc_route_anew(struct nc_env *env, const struct nc_switch_config *cfg,
-					const struct nc_group *g, nc_u32 grp, enum nc_usable usable,
-					struct nc_route *r)
+/* ---- multi-packet requests whose ids are the client's: what was decided for the first packet
+ * that came holds for all (the cloned-request table of section 3.7) ---- */
+
+struct nc_message {
+	nc_u64 *slot; /* 0: not such a packet */
+	nc_u64 key;
+	nc_u64 entry; /* what the slot holds */
+};
+
+NC_INLINE struct nc_message nc_message_of(struct nc_env *env, const struct nc_header *h)
 {
-	if (nc_likely(usable == NC_BOTH_USABLE))
-		return nc_route_by_state(env, cfg, g, grp, r);
-	nc_route_one(r, g, usable == NC_SECOND_USABLE);
-	return NC_CTR_not_cloned;
+	struct nc_message m = {};
+
+	if (nc_unlikely(nc_is_multi_packet(h) && nc_has_client_id(h))) {
+		m.key = nc_request_key(h, nc_ntohl(h->req_id));
+		m.slot = nc_request_slot(env, nc_slot(m.key, (1U << NC_REQUEST_SLOTS_LOG2) - 1));
+		if (m.slot)
+			m.entry = *(volatile nc_u64 *)m.slot;
+	}
+	return m;
 }
 
-/* The one server that an uncloned request was sent to must still be there; of a cloned
- * request's two, either will do. */
-NC_INLINE int nc_can_follow(nc_u64 entry, enum nc_usable usable)
+/* The entry is this request's, and can be followed: the one server that an uncloned request
+ * was sent to must still be there; of a cloned request's two, either will do. */
+NC_INLINE int nc_can_follow(const struct nc_message *m, enum nc_usable usable)
 {
-	if (entry & NC_REQUEST_CLONED)
+	if (!m->slot || (m->entry & ~NC_REQUEST_DECISION) != m->key)
+		return 0;
+	if (m->entry & NC_REQUEST_CLONED)
 		return 1;
-	return usable & (entry & NC_REQUEST_SECOND ? NC_SECOND_USABLE : NC_FIRST_USABLE);
+	return usable & (m->entry & NC_REQUEST_SECOND ? NC_SECOND_USABLE : NC_FIRST_USABLE);
 }
 
-/* A packet of a multi-packet request whose ids are the client's: what was decided for the
- * first packet that came holds for all. */
-NC_INLINE enum nc_counter nc_route_message(struct nc_env *env, const struct nc_switch_config *cfg,
-					   const struct nc_header *h, const struct nc_group *g,
-					   nc_u32 grp, enum nc_usable usable, struct nc_route *r)
+NC_INLINE enum nc_counter nc_follow(struct nc_env *env, const struct nc_switch_config *cfg,
+				    const struct nc_message *m, const struct nc_group *g,
+				    nc_u32 grp, enum nc_usable usable, struct nc_route *r)
 {
-	nc_u64 key = nc_request_key(h, nc_ntohl(h->req_id)), entry, decided;
-	nc_u64 *slot = nc_request_slot(env, nc_slot(key, (1U << NC_REQUEST_SLOTS_LOG2) - 1));
-	enum nc_counter reason;
+	int second = !!(m->entry & NC_REQUEST_SECOND);
 
-	if (!slot)
-		return nc_route_anew(env, cfg, g, grp, usable, r);
-	entry = *(volatile nc_u64 *)slot;
-	if ((entry & ~NC_REQUEST_DECISION) != key || !nc_can_follow(entry, usable)) {
-		reason = nc_route_anew(env, cfg, g, grp, usable, r);
-		decided = key | (r->grp ? NC_REQUEST_CLONED : 0) |
-			  (r->second ? NC_REQUEST_SECOND : 0);
-		decided = nc_replace(slot, entry, decided);
-		/* Another CPU was first with a packet of this same request: follow it. */
-		if (nc_likely(decided == entry || (decided & ~NC_REQUEST_DECISION) != key ||
-			      !nc_can_follow(decided, usable)))
-			return reason;
-		entry = decided;
-	}
-	if (!(entry & NC_REQUEST_CLONED)) {
-		nc_route_one(r, g, !!(entry & NC_REQUEST_SECOND));
-		return NC_CTR_not_cloned;
-	}
-	if (nc_unlikely(usable != NC_BOTH_USABLE)) {
+	if (m->entry & NC_REQUEST_CLONED && usable == NC_BOTH_USABLE)
+		nc_route_both(env, cfg, r, g, grp, second);
+	else if (m->entry & NC_REQUEST_CLONED)
 		nc_route_one(r, g, usable == NC_SECOND_USABLE);
-		return NC_CTR_not_cloned;
-	}
-	nc_route_both(env, r, g, grp, !!(entry & NC_REQUEST_SECOND));
+	else
+		nc_route_one(r, g, second);
 	return r->grp ? NC_CTR_cloned : NC_CTR_not_cloned;
+}
+
+/* Stores a fresh decision. Returns 1 when another CPU was first with a packet of this same
+ * request: its decision, now in m->entry, is to be followed. */
+NC_INLINE int nc_remember(struct nc_message *m, const struct nc_route *r, enum nc_usable usable)
+{
+	nc_u64 decided =
+		m->key | (r->grp ? NC_REQUEST_CLONED : 0) | (r->second ? NC_REQUEST_SECOND : 0);
+	nc_u64 expected = m->entry;
+
+	m->entry = nc_replace(m->slot, expected, decided);
+	return m->entry != expected && nc_can_follow(m, usable);
 }
 
 /* Lines 4-9 for a request whose GRP is in range; changes no packet and takes no id.
@@ -249,24 +256,27 @@ NC_INLINE enum nc_counter nc_switch_route(struct nc_env *env, const struct nc_sw
 {
 	nc_u32 grp = nc_ntohl(h->grp);
 	const struct nc_group *g = nc_group_of(env, grp);
-	enum nc_counter reason;
+	struct nc_message m = nc_message_of(env, h);
+	enum nc_counter reason = NC_CTR_not_cloned;
 	enum nc_usable usable;
-	int first, second;
 
 	if (!g)
 		return NC_CTR_bad_group;
-	first = nc_is_usable(nc_server_of(env, g->first), ip6);
-	second = nc_is_usable(nc_server_of(env, g->second), ip6);
-	if (nc_unlikely(!first && !second))
+	usable = (nc_is_usable(nc_server_of(env, g->first), ip6) ? NC_FIRST_USABLE : 0) |
+		 (nc_is_usable(nc_server_of(env, g->second), ip6) ? NC_SECOND_USABLE : 0);
+	if (nc_unlikely(!usable))
 		return NC_CTR_unknown_port;
-	usable = (first ? NC_FIRST_USABLE : 0) | (second ? NC_SECOND_USABLE : 0);
-	if (nc_likely(!nc_is_multi_packet(h))) {
-		reason = nc_route_anew(env, cfg, g, grp, usable, r);
-	} else if (nc_has_client_id(h)) {
-		reason = nc_route_message(env, cfg, h, g, grp, usable, r);
+
+	if (nc_unlikely(nc_can_follow(&m, usable))) {
+		reason = nc_follow(env, cfg, &m, g, grp, usable, r);
 	} else {
-		nc_route_one(r, g, !first);
-		reason = NC_CTR_not_cloned;
+		/* Packets that nothing ties together are not cloned. */
+		if (nc_unlikely(usable != NC_BOTH_USABLE || (nc_is_multi_packet(h) && !m.slot)))
+			nc_route_one(r, g, usable == NC_SECOND_USABLE);
+		else
+			reason = nc_route_by_state(env, cfg, g, grp, r);
+		if (nc_unlikely(m.slot) && nc_remember(&m, r, usable))
+			reason = nc_follow(env, cfg, &m, g, grp, usable, r);
 	}
 	if (nc_unlikely(cfg->server_timeout_ns)) {
 		nc_u64 now_ns = nc_now_ns(env);

@@ -20,6 +20,7 @@ enum nc_switch_flags {
 	NC_SWITCH_GENERIC = 1 << 1,   /* generic mode: a partial checksum stays partial */
 	NC_SWITCH_NO_CLONES = 1 << 2, /* RackSched alone */
 	NC_SWITCH_RESERVE = 1 << 3,   /* reserve.h; the servers need NC_HOST_RESERVE */
+	NC_SWITCH_HOLD = 1 << 4,      /* the control plane renumbers groups: no clones meanwhile */
 };
 
 /* Table "nc_switch_cfg": ARRAY of 1. */

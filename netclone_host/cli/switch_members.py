@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""``netclone-host switch add-server`` and ``remove-server``."""
+
+from __future__ import annotations
+
+import time
+from ipaddress import IPv4Address, IPv6Address
+from pathlib import Path
+
+import click
+
+from netclone_host import topology as topology_file
+from netclone_host.cli.switch_target import (
+    Target,
+    inside,
+    opened_switches,
+    target_of,
+    target_options,
+    tell_clients,
+)
+from netclone_host.control.plan import ServerEntry, mac_bytes
+from netclone_host.errors import UserError
+from netclone_host.rack.plan import Plan
+from netclone_host.topology import MAX_SERVERS, Server
+
+# Requests that a client had stamped just before it was told may still be on their way.
+_ON_THE_WAY_S = 0.05
+
+
+def _sentence(target: Target, told: int, n_servers: int) -> str:
+    groups = n_servers * (n_servers - 1)
+    if target.client_namespaces:
+        return f"{n_servers} servers, {groups} groups; {told} clients told"
+    return (
+        f"{n_servers} servers, {groups} groups; on each client: "
+        f"netclone-host client set IFACE --servers {n_servers}"
+    )
+
+
+@click.command(name="remove-server")
+@target_options
+@click.argument("sid", metavar="ID", type=int)
+def remove_server(rack: str | None, port: str | None, sid: int) -> None:
+    """Take a server out of a running switch: no request is sent to it any more.
+
+    The other servers are paired anew and the groups counted from 1, so clients must
+    know the smaller number; those of a rack are told here, before the switch.
+    """
+    target = target_of(rack, port)
+    with opened_switches(target) as switches:
+        desired = []
+        for namespace, switch in switches:
+            with inside(namespace):
+                desired.append(switch.without_server(sid))
+        n_servers = len(desired[0].servers)
+        told = tell_clients(target, n_servers)
+        if told:
+            time.sleep(_ON_THE_WAY_S)
+        for (namespace, switch), tables in zip(switches, desired, strict=True):
+            with inside(namespace):
+                switch.apply(tables)
+    click.echo(f"server {sid} removed: {_sentence(target, told, n_servers)}")
+
+
+@click.command(name="add-server")
+@target_options
+@click.argument("sid", metavar="ID", type=int)
+@click.option("--ip4", help="Its IPv4 address.")
+@click.option("--ip6", help="Its IPv6 address.")
+@click.option("--mac", help="Its MAC address.")
+@click.option("--switch-port", help="The switch's port that it sits behind.")
+@click.option(
+    "--topology", "path", type=click.Path(path_type=Path), help="Take all that from here."
+)
+def add_server(
+    rack: str | None,
+    port: str | None,
+    sid: int,
+    ip4: str | None,
+    ip6: str | None,
+    mac: str | None,
+    switch_port: str | None,
+    path: Path | None,
+) -> None:
+    """Let a running switch send requests to one more server.
+
+    In a rack, a server of its topology that was removed comes back by its id alone.
+    """
+    if not 0 <= sid < MAX_SERVERS:
+        raise UserError(f"server id {sid} is out of range", hint=f"give 0 to {MAX_SERVERS - 1}")
+    target = target_of(rack, port)
+    given = _given(ip4, ip6, mac, switch_port)
+    with opened_switches(target) as switches:
+        desired = []
+        for index, (namespace, switch) in enumerate(switches):
+            with inside(namespace):
+                entry = given or _from_topology(target.plan, index, path, sid)
+                desired.append(switch.with_server(sid, entry))
+        for (namespace, switch), tables in zip(switches, desired, strict=True):
+            with inside(namespace):
+                switch.apply(tables)
+        n_servers = len(desired[0].servers)
+        told = tell_clients(target, n_servers)
+    click.echo(f"server {sid} added: {_sentence(target, told, n_servers)}")
+
+
+def _given(
+    ip4: str | None, ip6: str | None, mac: str | None, switch_port: str | None
+) -> ServerEntry | None:
+    if (ip4, ip6, mac, switch_port) == (None, None, None, None):
+        return None
+    if mac is None or switch_port is None or (ip4 is None and ip6 is None):
+        raise UserError(
+            "a new server needs a MAC address, a port and an IP address",
+            hint="give --mac, --switch-port, and --ip4 or --ip6 (or --topology FILE)",
+        )
+    try:
+        entry = ServerEntry(
+            mac=mac_bytes(mac),
+            ip4=IPv4Address(ip4) if ip4 else None,
+            ip6=IPv6Address(ip6) if ip6 else None,
+            port=switch_port,
+        )
+    except ValueError as error:
+        raise UserError(f"wrong address: {error}", hint="as in 10.0.1.101") from None
+    if len(entry.mac) != 6:
+        raise UserError(f"wrong MAC address {mac}", hint="as in 02:00:00:00:00:01")
+    return entry
+
+
+def _from_topology(plan: Plan | None, index: int, path: Path | None, sid: int) -> ServerEntry:
+    """The entry of a topology file, or of the rack as this one of its switches sees it."""
+    if path is not None:
+        return _entry(topology_file.load(path).server(sid))
+    if plan is None:
+        raise UserError(
+            f"nothing is known of server {sid}",
+            hint="give --mac, --switch-port, and --ip4 or --ip6, or --topology FILE",
+        )
+    return _entry(plan.switches[index].topology.server(sid))
+
+
+def _entry(server: Server) -> ServerEntry:
+    return ServerEntry(mac_bytes(server.mac), server.ip4, server.ip6, server.port)

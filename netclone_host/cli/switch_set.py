@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""``netclone-host switch set``."""
+
+from __future__ import annotations
+
+import click
+
+from netclone_host.cli.switch_target import inside, opened_switches, target_of, target_options
+from netclone_host.errors import UserError
+
+_MAX_TIMEOUT_MS = 3_600_000
+
+
+@click.command(name="set")
+@target_options
+@click.option("--racksched/--no-racksched", default=None, help="Shorter queue, or first candidate.")
+@click.option("--server-timeout", "timeout_ms", type=int, help="In ms; 0 detects no failures.")
+def set_(
+    rack: str | None, port: str | None, racksched: bool | None, timeout_ms: int | None
+) -> None:
+    """Change settings of a running switch; they hold from the next packet on."""
+    if racksched is None and timeout_ms is None:
+        raise UserError(
+            "nothing to set", hint="give --racksched, --no-racksched or --server-timeout MS"
+        )
+    if timeout_ms is not None and not 0 <= timeout_ms <= _MAX_TIMEOUT_MS:
+        raise UserError(
+            f"server timeout {timeout_ms} ms is out of range", hint="give 0 (off) to 3600000"
+        )
+    timeout_ns = None if timeout_ms is None else timeout_ms * 1_000_000
+    with opened_switches(target_of(rack, port)) as switches:
+        for namespace, switch in switches:
+            with inside(namespace):
+                switch.set(racksched=racksched, server_timeout_ns=timeout_ns)

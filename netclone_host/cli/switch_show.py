@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""``netclone-host switch show``."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from netclone_host.bpf import abi
+from netclone_host.cli.switch_target import inside, opened_switches, target_of, target_options
+from netclone_host.control import memory
+from netclone_host.control.live import LiveSwitch
+from netclone_host.topology import DEFAULT_CAPACITY, MAX_SERVERS
+
+_MIB = 1 << 20
+
+
+@click.command()
+@target_options
+@click.option("--groups", "with_groups", is_flag=True, help="List every group, not only how many.")
+@click.option("--memory", "with_memory", is_flag=True, help="State the memory of the tables.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a switch.")
+def show(
+    rack: str | None, port: str | None, with_groups: bool, with_memory: bool, as_json: bool
+) -> None:
+    """Show groups, addresses, states, owed answers and filter tables of a running switch."""
+    with opened_switches(target_of(rack, port)) as switches:
+        for namespace, switch in switches:
+            with inside(namespace):
+                record = describe(switch)
+                if with_memory:
+                    record["memory"] = describe_memory(switch)
+            if as_json:
+                click.echo(json.dumps(record))
+            else:
+                _print(record, with_groups)
+
+
+def describe(switch: LiveSwitch) -> dict[str, Any]:
+    """Everything that the tables say, as plain data."""
+    tables = switch.tables()
+    now_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    timed = tables.server_timeout_ns > 0
+    servers = []
+    for sid, entry in sorted(tables.servers.items()):
+        health = switch.health(sid)
+        silent_ns = now_ns - health.owing_since_ns if health.owing_since_ns else 0
+        servers.append(
+            {
+                "id": sid,
+                "ip4": str(entry.ip4) if entry.ip4 else None,
+                "ip6": str(entry.ip6) if entry.ip6 else None,
+                "mac": entry.mac.hex(":"),
+                "port": entry.port,
+                "state": switch.queue_length(sid),
+                "owed": health.owed if timed else None,
+                "failed": timed and silent_ns > tables.server_timeout_ns,
+            }
+        )
+    slots = tables.filter_slots
+    return {
+        "ports": switch.attachment.ifnames,
+        "mode": switch.attachment.mode,
+        "switch_id": tables.switch_id,
+        "netclone_ports": list(tables.ports),
+        "racksched": tables.racksched,
+        "server_timeout_ms": tables.server_timeout_ns // 1_000_000,
+        "capacity": tables.capacity,
+        "servers": servers,
+        "groups": {str(grp): list(pair) for grp, pair in tables.groups.items()},
+        "filter_tables": [{"slots": slots, "used": used} for used in switch.occupancy()],
+    }
+
+
+def describe_memory(switch: LiveSwitch) -> dict[str, Any]:
+    """Bytes: this switch as the kernel counts it, and two sizes by their tables."""
+    tables = switch.tables()
+    plain = memory.tables_memory(DEFAULT_CAPACITY, 2, 1 << abi.FILTER_SLOTS_LOG2)
+    largest = memory.tables_memory(MAX_SERVERS, 2, 1 << abi.FILTER_SLOTS_LOG2)
+    own = memory.tables_memory(tables.capacity, tables.filter_tables, tables.filter_slots)
+    kernel_bytes = {
+        table.name: switch.maps[table.name].locked_bytes()
+        for table in own
+        if table.name in switch.maps
+    }
+    return {
+        "this_switch_kernel_bytes": kernel_bytes,
+        "this_switch_bytes": memory.total(own),
+        f"default_{DEFAULT_CAPACITY}_servers": {t.name: t.n_bytes for t in plain},
+        f"default_{DEFAULT_CAPACITY}_servers_bytes": memory.total(plain),
+        f"largest_{MAX_SERVERS}_servers": {t.name: t.n_bytes for t in largest},
+        f"largest_{MAX_SERVERS}_servers_bytes": memory.total(largest),
+    }
+
+
+def _print(record: dict[str, Any], with_groups: bool) -> None:
+    console = Console(soft_wrap=True)
+    timeout = record["server_timeout_ms"]
+    console.print(
+        f"switch {record['switch_id']} on {' '.join(record['ports'])} ({record['mode']}), "
+        f"RackSched {'on' if record['racksched'] else 'off'}, "
+        f"server timeout {f'{timeout} ms' if timeout else 'off'}"
+    )
+    table = Table("id", "IPv4", "IPv6", "MAC", "port", box=None, title="servers")
+    for column in ("state", "owed"):
+        table.add_column(column, justify="right")
+    table.add_column("")
+    for server in record["servers"]:
+        owed = "-" if server["owed"] is None else str(server["owed"])
+        table.add_row(
+            str(server["id"]),
+            server["ip4"] or "-",
+            server["ip6"] or "-",
+            server["mac"],
+            str(server["port"]),
+            str(server["state"]),
+            owed,
+            "failed" if server["failed"] else "",
+        )
+    console.print(table)
+    console.print(f"{len(record['groups'])} groups, room for {record['capacity']} servers")
+    if with_groups:
+        for grp, (first, second) in record["groups"].items():
+            console.print(f"  group {grp}: {first}, {second}")
+    for index, entry in enumerate(record["filter_tables"]):
+        share = 100 * entry["used"] / entry["slots"]
+        used = f"{entry['used']} of {entry['slots']} slots"
+        console.print(f"filter table {index}: {used}, {share:.1f} %")
+    if "memory" in record:
+        _print_memory(console, record["memory"])
+
+
+def _print_memory(console: Console, sizes: dict[str, Any]) -> None:
+    plain, largest = (f"default_{DEFAULT_CAPACITY}_servers", f"largest_{MAX_SERVERS}_servers")
+    table = Table("table", box=None, title="memory, bytes")
+    for column in ("this switch (kernel)", f"{DEFAULT_CAPACITY} servers", f"{MAX_SERVERS} servers"):
+        table.add_column(column, justify="right")
+    for name in sizes[plain]:
+        counted = sizes["this_switch_kernel_bytes"].get(name)
+        table.add_row(
+            name,
+            "-" if counted is None else f"{counted:,}",
+            f"{sizes[plain][name]:,}",
+            f"{sizes[largest][name]:,}",
+        )
+    table.add_row(
+        "all",
+        f"{sum(sizes['this_switch_kernel_bytes'].values()):,}",
+        f"{sizes[f'{plain}_bytes']:,} ({sizes[f'{plain}_bytes'] / _MIB:.1f} MiB)",
+        f"{sizes[f'{largest}_bytes']:,} ({sizes[f'{largest}_bytes'] / _MIB:.1f} MiB)",
+    )
+    console.print(table)

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Which switch a ``switch`` verb means: the one of this namespace, or of a rack."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import click
+
+from netclone_host.bpf import netns, state
+from netclone_host.bpf.journal import Attachment
+from netclone_host.bpf.loader import Role
+from netclone_host.control import live
+from netclone_host.control.live import LiveSwitch
+from netclone_host.errors import UserError
+from netclone_host.rack.plan import Plan, check_rack_name
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Target:
+    """A switch, and the clients beside it as far as they are on this machine."""
+
+    namespaces: tuple[str | None, ...]
+    """Namespaces of the switches; None is the present one."""
+    client_namespaces: tuple[str, ...] = ()
+    plan: Plan | None = None
+    """The rack, if it is one."""
+    port: str | None = field(default=None)
+
+
+def target_options(command: _Command) -> _Command:
+    """--rack and --port; `target_of` takes both."""
+    for option in (
+        click.option("--rack", "rack", help="The switch of this rack, with its clients."),
+        click.option("--port", "port", help="A port of the switch, where there are several."),
+    ):
+        command = option(command)
+    return command
+
+
+def target_of(rack: str | None, port: str | None) -> Target:
+    if rack is None:
+        return Target((None,), port=port)
+    from netclone_host.rack.status import plan_of
+
+    plan = plan_of(check_rack_name(rack))
+    return Target(
+        tuple(plan.namespace(switch.name) for switch in plan.switches),
+        tuple(node.netns for node in plan.clients),
+        plan,
+        port,
+    )
+
+
+@contextlib.contextmanager
+def _inside(namespace: str | None) -> Iterator[None]:
+    if namespace is None:
+        yield
+    else:
+        with netns.entered(namespace):
+            yield
+
+
+def _attachment(target: Target) -> Attachment:
+    if target.port is not None:
+        attachment = state.attached_to(target.port)
+        if attachment.role != Role.SWITCH:
+            raise UserError(
+                f"{target.port} is attached as a {attachment.role}, not as a switch",
+                hint="'netclone-host status' lists roles",
+            )
+        return attachment
+    found = [one for one in state.attachments() if one.role == Role.SWITCH and one.complete]
+    if len(found) == 1:
+        return state.attached_to(found[0].ifnames[0])
+    if not found:
+        raise UserError(
+            "no switch is attached in this network namespace",
+            hint="attach one, or name a rack: --rack NAME",
+        )
+    ports = ", ".join(one.ifnames[0] for one in found)
+    raise UserError("several switches are attached here", hint=f"name one's port: --port {ports}")
+
+
+@contextlib.contextmanager
+def opened_switches(target: Target) -> Iterator[list[tuple[str | None, LiveSwitch]]]:
+    """All switches of the target, with the namespace that each has to be used in."""
+    with contextlib.ExitStack() as stack:
+        switches = []
+        for namespace in target.namespaces:
+            with _inside(namespace):
+                attachment = _attachment(target)
+                switches.append((namespace, stack.enter_context(live.opened(attachment))))
+        yield switches
+
+
+def inside(namespace: str | None) -> contextlib.AbstractContextManager[None]:
+    """Where a switch's port names mean something."""
+    return _inside(namespace)
+
+
+def tell_clients(target: Target, n_servers: int) -> int:
+    """Set the number of servers at the target's clients; how many there were."""
+    told = 0
+    for namespace in target.client_namespaces:
+        with netns.entered(namespace):
+            for attachment in state.attachments():
+                if attachment.role == Role.CLIENT and attachment.complete:
+                    live.set_client_servers(attachment, n_servers)
+                    told += 1
+    return told

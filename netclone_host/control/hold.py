@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Groups are renumbered while packets go on, and none of them gets a mixture.
+
+A packet reads its group and, a moment later, the group's devmap; were one of them old
+and the other new, its copies would leave by the wrong ports. So cloning is held while both
+are rewritten, and all running programs are waited for before and after: for those
+milliseconds each request goes to one server, and none is lost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+from collections.abc import Iterator
+
+from netclone_host.bpf import abi, kernel
+from netclone_host.bpf.kernel import Map
+
+
+@contextlib.contextmanager
+def cloning_held(config: Map, clone_ports: Map) -> Iterator[None]:
+    """Rewrite groups inside. A configuration written inside must carry HOLD as well."""
+    _set_hold(config, True)
+    _wait_for_programs(clone_ports)
+    try:
+        yield
+        _wait_for_programs(clone_ports)
+    finally:
+        _set_hold(config, False)
+
+
+def _set_hold(config: Map, hold: bool) -> None:
+    value = abi.SwitchConfig.from_buffer_copy(config.lookup(0) or b"")
+    flags = abi.SwitchFlag(value.flags)
+    value.flags = flags | abi.SwitchFlag.HOLD if hold else flags & ~abi.SwitchFlag.HOLD
+    config.update(0, value)
+
+
+def _wait_for_programs(clone_ports: Map) -> None:
+    """The kernel returns from an update of an array of maps when every program that was
+    running has ended. Entry 0 is no group's."""
+    size = ctypes.sizeof(abi.DevmapValue)
+    devmap = kernel.create_map(kernel.MapType.DEVMAP, "nc_pair_ports", 4, size, 2)
+    try:
+        clone_ports.update(0, devmap.fd)
+        clone_ports.delete(0)
+    finally:
+        os.close(devmap.fd)

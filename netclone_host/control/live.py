@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""A switch that is running: what its tables hold, and the next state of them.
+
+Changes are written by `control.xdp_switch`, in an order that packets may see.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import socket
+from collections.abc import Iterator
+from dataclasses import replace
+from ipaddress import IPv4Address, IPv6Address
+
+from netclone_host.bpf import abi, state
+from netclone_host.bpf.journal import Attachment
+from netclone_host.bpf.kernel import Map
+from netclone_host.control import backend
+from netclone_host.control.plan import ServerEntry, SwitchTables
+from netclone_host.control.xdp_plan import tables_plan
+from netclone_host.control.xdp_switch import XdpSwitch
+from netclone_host.errors import UserError
+from netclone_host.topology import PortName, group_pairs
+
+_MAPS = (
+    "nc_switch_cfg",
+    "nc_groups",
+    "nc_servers",
+    "nc_state",
+    "nc_health",
+    "nc_filter",
+    "nc_requests",
+    "nc_fdb",
+    "nc_ports",
+    "nc_clone_ports",
+)
+
+
+class LiveSwitch:
+    """The maps of an attached switch; use it inside the switch's network namespace."""
+
+    def __init__(self, attachment: Attachment, maps: dict[str, Map]) -> None:
+        self.attachment = attachment
+        self.maps = maps
+
+    def config(self) -> abi.SwitchConfig:
+        return abi.SwitchConfig.from_buffer_copy(self.maps["nc_switch_cfg"].lookup(0) or b"")
+
+    def health(self, sid: int) -> abi.Health:
+        return abi.Health.from_buffer_copy(self.maps["nc_health"].lookup(sid) or b"")
+
+    def queue_length(self, sid: int) -> int:
+        """What the state table says: waiting requests in the last response."""
+        return int.from_bytes(self.maps["nc_state"].lookup(sid) or b"", "little")
+
+    def tables(self) -> SwitchTables:
+        """What the switch holds, in the words of the plan."""
+        config = self.config()
+        flags = abi.SwitchFlag(config.flags)
+        return SwitchTables(
+            switch_id=config.switch_id,
+            ports=tuple(config.ports.port[: config.ports.count]),
+            filter_tables=config.n_filter_tables,
+            filter_slots=config.filter_mask + 1,
+            racksched=abi.SwitchFlag.RACKSCHED in flags,
+            cloning=abi.SwitchFlag.NO_CLONES not in flags,
+            reserve=abi.SwitchFlag.RESERVE in flags,
+            server_timeout_ns=config.server_timeout_ns,
+            capacity=self.capacity(),
+            groups=self._groups(config.n_groups),
+            servers=dict(self._servers()),
+        )
+
+    def capacity(self) -> int:
+        """Servers whose groups the group table has room for."""
+        room = self.maps["nc_groups"].max_entries - 1
+        return next(n for n in range(abi.MAX_SERVERS, 0, -1) if n * (n - 1) <= room)
+
+    def _groups(self, n_groups: int) -> dict[int, tuple[int, int]]:
+        size = ctypes.sizeof(abi.Group)
+        raw = self.maps["nc_groups"].values()
+        entries = (abi.Group.from_buffer_copy(raw, grp * size) for grp in range(1, n_groups + 1))
+        return {grp: (entry.first, entry.second) for grp, entry in enumerate(entries, start=1)}
+
+    def _servers(self) -> Iterator[tuple[int, ServerEntry]]:
+        size = ctypes.sizeof(abi.Server)
+        raw = self.maps["nc_servers"].values()
+        for sid in range(abi.MAX_SERVERS):
+            entry = abi.Server.from_buffer_copy(raw, sid * size)
+            if entry.flags & abi.ServerFlag.VALID:
+                yield sid, _server_entry(entry)
+
+    def occupancy(self) -> list[int]:
+        """Slots in use, for each filter table."""
+        config = self.config()
+        slots = config.filter_mask + 1
+        words = memoryview(self.maps["nc_filter"].values()).cast("Q")
+        tables = (words[at : at + slots] for at in range(0, config.n_filter_tables * slots, slots))
+        return [slots - table.tolist().count(0) for table in tables]
+
+    # ---- changes ----
+
+    def set(self, *, racksched: bool | None = None, server_timeout_ns: int | None = None) -> None:
+        """Change what takes effect with the next packet."""
+        tables = self.tables()
+        if racksched is not None:
+            tables = replace(tables, racksched=racksched)
+        if server_timeout_ns is not None:
+            tables = replace(tables, server_timeout_ns=server_timeout_ns)
+        self.apply(tables)
+
+    def apply(self, desired: SwitchTables) -> None:
+        """Bring the switch to the plan, under traffic. UserError, before anything is
+        written, for a plan that does not fit it."""
+        self._check(desired)
+        before = self.tables().servers
+        for sid in desired.servers.keys() - before.keys():
+            # What was known of an earlier server of this id does not hold for the new one.
+            self.maps["nc_state"].update(sid, 0)
+            self.maps["nc_health"].update(sid, abi.Health())
+        backend.apply(XdpSwitch(self.attachment), tables_plan(desired))
+
+    def without_server(self, sid: int) -> SwitchTables:
+        """The present tables with a server removed; UserError if that cannot be."""
+        tables = self.tables()
+        if sid not in tables.servers:
+            raise UserError(
+                f"the switch has no server {sid}",
+                hint=f"its servers are {', '.join(map(str, sorted(tables.servers)))}",
+            )
+        servers = {other: entry for other, entry in tables.servers.items() if other != sid}
+        if len(servers) < 2:
+            raise UserError(
+                f"without server {sid} only one is left, and a group is two different servers",
+                hint="add another server first: 'netclone-host switch add-server'",
+            )
+        return _with_servers(tables, servers)
+
+    def with_server(self, sid: int, entry: ServerEntry) -> SwitchTables:
+        """The present tables with a server added; UserError if that cannot be."""
+        tables = self.tables()
+        if sid in tables.servers:
+            raise UserError(
+                f"the switch already has a server {sid}",
+                hint=f"'netclone-host switch remove-server {sid}' removes it",
+            )
+        for other, known in tables.servers.items():
+            for what in ("ip4", "ip6", "mac"):
+                value = getattr(entry, what)
+                if value is not None and value == getattr(known, what):
+                    raise UserError(
+                        f"server {other} has the same {what} as the new server {sid}",
+                        hint="every server needs addresses of its own",
+                    )
+        return _with_servers(tables, {**tables.servers, sid: entry})
+
+    def _check(self, desired: SwitchTables) -> None:
+        capacity = self.capacity()
+        if len(desired.servers) > capacity:
+            raise UserError(
+                f"{len(desired.servers)} servers do not fit the table nc_groups, which has room "
+                f"for {capacity}",
+                hint="attach the switch again with a larger capacity in its topology",
+            )
+        attached = self.attachment.ifnames
+        for sid, server in desired.servers.items():
+            if server.port not in attached:
+                raise UserError(
+                    f"server {sid} sits behind port {server.port}, which the switch is not "
+                    "attached to",
+                    hint=f"its ports are {', '.join(attached)}",
+                )
+
+
+@contextlib.contextmanager
+def opened(attachment: Attachment) -> Iterator[LiveSwitch]:
+    with contextlib.ExitStack() as stack:
+        maps = {name: stack.enter_context(state.pinned_map(attachment, name)) for name in _MAPS}
+        yield LiveSwitch(attachment, maps)
+
+
+def set_client_servers(attachment: Attachment, n_servers: int) -> None:
+    """Tell a client how many servers there are: the range that it draws GRP from."""
+    with state.pinned_map(attachment, "nc_client_cfg") as table:
+        config = abi.ClientConfig.from_buffer_copy(table.lookup(0) or b"")
+        config.n_groups = n_servers * (n_servers - 1)
+        table.update(0, config)
+    attachment.settings["servers"] = n_servers
+    attachment.save()
+
+
+def _with_servers(tables: SwitchTables, servers: dict[int, ServerEntry]) -> SwitchTables:
+    pairs = group_pairs(sorted(servers))
+    return replace(tables, servers=servers, groups=dict(enumerate(pairs, start=1)))
+
+
+def _server_entry(entry: abi.Server) -> ServerEntry:
+    ip4, ip6 = IPv4Address(bytes(entry.ip4)), IPv6Address(bytes(entry.ip6))
+    try:
+        port: PortName = socket.if_indextoname(entry.ifindex)
+    except OSError:
+        port = entry.ifindex  # the interface is gone
+    return ServerEntry(
+        mac=bytes(entry.mac),
+        ip4=ip4 if int(ip4) else None,
+        ip6=ip6 if int(ip6) else None,
+        port=port,
+    )
