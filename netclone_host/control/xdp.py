@@ -15,6 +15,10 @@ from netclone_host.control import plan
 from netclone_host.control.plan import ClientSettings, ServerSettings, SwitchTables
 from netclone_host.topology import PortName
 
+# The published prototype's client has an array of 10^8 entries that it indexes by REQ_ID: the
+# sequence starts low enough for tens of millions of requests to stay inside it.
+_FIRST_ID_BITS = 26
+
 IfindexOf = Mapping[PortName, int]
 """Port of the topology -> index of the interface in this network namespace."""
 
@@ -41,7 +45,7 @@ def write_switch(
     """Fill every table of a switch. The filter tables and the states are fresh, and the
     sequence starts at random: a restarted switch repeats no recent id."""
     maps = loaded.maps
-    maps["nc_sequence"].update(0, secrets.randbits(32))
+    maps["nc_sequence"].update(0, secrets.randbits(_FIRST_ID_BITS))
     for sid, server in tables.servers.items():
         maps["nc_servers"].update(sid, address_entry(server, ifindex_of[server.port]))
     maps["nc_groups"].update_many(

@@ -16,6 +16,8 @@ from loadgen.workload import Workload
 # Share of what the machine can carry that the busiest run may ask for; the queues in front of
 # the processors then add little to the latencies of a stretched rack.
 TARGET_SHARE = 0.3
+# Of a run that its servers cannot keep up with anyway: its latency is that of their queues.
+OVERLOADED_SHARE = 0.6
 MIN_SCALE = 1.0
 # A delay of the machine (a scheduler's slice) must be short beside a stretched service.
 MACHINE_DELAY_NS = 100_000.0
@@ -39,8 +41,13 @@ def copies_per_request(scheme: str, load: float) -> float:
     """Most copies of a request that a scheme puts on the wire at a load."""
     if scheme == "c-clone":
         return 2.0
-    # A clone is made while both candidates are idle, so hardly beyond the half of the load.
-    return 1.0 if scheme == "baseline" else max(1.0, min(2.0, 2.2 - load))
+    # The switch clones while both candidates are idle, which the clones themselves make rarer.
+    return max(1.0, min(2.0, 2.2 - load)) if scheme.startswith("netclone") else 1.0
+
+
+def _share(scheme: str, load: float) -> float:
+    overloaded = load * (2.0 if scheme == "c-clone" else 1.0) >= 1
+    return OVERLOADED_SHARE if overloaded else TARGET_SHARE
 
 
 def choose_time_scale(
@@ -50,14 +57,16 @@ def choose_time_scale(
     schemes: Sequence[str],
     loads: Sequence[float],
 ) -> float:
-    """The smallest round scale at which the busiest run keeps below `TARGET_SHARE`."""
+    """The smallest round scale at which the busiest run keeps below its share."""
     full_rate_rps = n_workers / (workload.mean_ns * 1e-9)
-    busiest = max(
-        load * copies_per_request(scheme, load) * full_rate_rps
+    for_packets = max(
+        load
+        * copies_per_request(scheme, load)
+        * full_rate_rps
+        / (_share(scheme, load) * calibration.copies_per_s)
         for scheme in schemes
         for load in loads
     )
-    for_packets = busiest / (TARGET_SHARE * calibration.copies_per_s)
     for_delays = MACHINE_DELAY_NS * MIN_SERVICES_PER_DELAY / workload.mean_ns
     return round_up(max(MIN_SCALE, for_packets, for_delays))
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 import socket
+import struct
+import time
 from collections.abc import Iterator
 from itertools import product
 
@@ -179,3 +181,23 @@ def test_payloads_too_short_for_the_header_arrive_untouched(live_rack: Plan, len
     ):
         client.sendto(payload, server.getsockname())
         assert server.recv(2048) == payload
+
+
+def test_packets_of_the_published_prototype(live_rack: Plan) -> None:
+    """Seven 32-bit words: op, seq, grp, sid, load, clo, tidx; then what its programs add. Its
+    client picks group and table itself, and uses the id as an index below 10^8."""
+    prototype = struct.Struct("!7I Q 16s")
+    c1 = live_rack.clients[0]
+    with (
+        echo_servers(servers_of(live_rack, 4)),
+        udp_socket(c1.netns, address_of(c1, 4)) as client,
+    ):
+        for group, table in product((1, 2), (0, 1)):
+            stamp = time.time_ns()
+            request = prototype.pack(0, 0, group, 1, 0, 0, table, stamp, bytes(16))
+            ((data, source),) = ask(client, address_of(live_rack.servers[0], 4), request)
+            op, seq, grp, sid, load, clo, tidx, latency, _ = prototype.unpack(data)
+            assert (op, grp, load, tidx, latency) == (1, group, 0, table, stamp)
+            assert 0 < seq < 100_000_000
+            assert clo in (1, 2)
+            assert source == str(live_rack.servers[sid].ip4)
