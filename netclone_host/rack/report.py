@@ -13,13 +13,8 @@ from typing import Any
 
 from rich.table import Table
 
+from loadgen.plotting import axes, style
 from loadgen.records import RunRecord, atomic_file, to_json, write_csv
-
-_STYLES = {
-    "baseline": ("tab:gray", "o"),
-    "c-clone": ("tab:orange", "s"),
-    "netclone": ("tab:blue", "D"),
-}
 
 
 def table(records: Sequence[RunRecord], title: str) -> Table:
@@ -87,32 +82,20 @@ def p99_ratios(records: Sequence[RunRecord]) -> list[dict[str, Any]]:
 
 
 def _plot(path: Path, records: Sequence[RunRecord], settings: dict[str, Any]) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-    from matplotlib.ticker import FuncFormatter
-
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), sharey=True, layout="constrained")
-    for axis, (key, name) in zip(axes, (("p99_us", "p99"), ("p50_us", "median")), strict=True):
-        for scheme in dict.fromkeys(record.scheme for record in records):
-            runs = sorted((r for r in records if r.scheme == scheme), key=lambda r: r.load)
-            color, marker = _STYLES.get(scheme, (None, "^"))
-            axis.plot(
-                [run.achieved_rps / 1e6 for run in runs],
-                [getattr(run, key) for run in runs],
-                marker=marker,
-                color=color,
-                label=scheme,
-            )
-        axis.set_yscale("log")
-        axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axis.set_title(f"{name} latency", fontsize=10)
-        axis.set_xlabel("achieved throughput (MRPS)")
-        axis.grid(True, which="both", alpha=0.25)
-    axes[0].set_ylabel("latency (us, log scale)")
-    axes[0].legend()
-    figure.suptitle(str(settings.get("title", "NetClone rack")), fontsize=11)
-    with atomic_file(path, "wb") as out:
-        figure.savefig(out, dpi=130, format="png")
-    plt.close(figure)
+    """p99 and median over the achieved rate, one curve a scheme."""
+    with axes(path, columns=2) as (left, right):
+        for ax, key, name in ((left, "p99_us", "p99"), (right, "p50_us", "median")):
+            for position, scheme in enumerate(dict.fromkeys(r.scheme for r in records)):
+                runs = sorted((r for r in records if r.scheme == scheme), key=lambda r: r.load)
+                ax.plot(
+                    [run.achieved_rps / 1e6 for run in runs],
+                    [getattr(run, key) for run in runs],
+                    label=scheme,
+                    **style(scheme, position),
+                )
+            ax.set_yscale("log")
+            ax.yaxis.set_major_formatter("{x:g}")
+            ax.set_xlim(left=0)
+            ax.set_xlabel("achieved rate (million requests a second)")
+            ax.set_ylabel(f"{name} latency (us, log scale)")
+        left.get_figure().suptitle(str(settings["title"]), fontsize=10)
