@@ -99,6 +99,8 @@ class _Log:
 
     @contextlib.contextmanager
     def captured(self) -> Iterator[list[str]]:
+        # BCC puts a printer of its own in, in a process that has used it.
+        library().libbpf_set_print(self.callback)
         outer = getattr(self._local, "lines", None)
         lines: list[str] = []
         self._local.lines = lines
@@ -125,7 +127,7 @@ def library() -> Any:
         function.restype, function.argtypes = restype, argtypes
     handle.libbpf_set_print.argtypes = [_PRINT_FN]
     handle.libbpf_set_print.restype = _PTR
-    handle.libbpf_set_print(log.callback)
+    handle.libbpf_set_print(log.callback)  # silent from the start
     return handle
 
 

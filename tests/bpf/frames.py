@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import functools
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -88,8 +89,18 @@ def checksums_are_right(data: bytes) -> bool:
 class Programs:
     """The loaded programs of a role, and the counters that a run moved."""
 
-    def __init__(self, role: Role, loaded: LoadedObject) -> None:
-        self.role, self.loaded = role, loaded
+    def __init__(
+        self, role: Role, loaded: LoadedObject, write: Callable[[], None] = lambda: None
+    ) -> None:
+        self.role, self.loaded, self._write = role, loaded, write
+
+    def reset(self) -> None:
+        """Tables as they are after attach; loading a switch anew takes the verifier longer."""
+        for name in ("nc_state", "nc_fdb", "nc_filter", "nc_requests", "nc_health"):
+            entry = self.loaded.maps[name]
+            empty = bytes(entry.value_size)
+            entry.update_many(dict.fromkeys(range(entry.max_entries), empty))
+        self._write()
 
     def run(
         self, hook: Hook, data: bytes, repeat: int = 1, port: str = ""
@@ -126,8 +137,9 @@ def programs(role: Role, **more: Any) -> Iterator[Programs]:
     job = request.job(AttachRequest(names, role, **options))
     indices = {name: socket.if_nametoindex(name) for name in names}
     with LibbpfLoader().load(role, job.sizes(indices.values())) as loaded:
-        job.write(loaded, indices, XdpMode.NATIVE)
-        yield Programs(role, loaded)
+        write = functools.partial(job.write, loaded, indices, XdpMode.NATIVE)
+        write()
+        yield Programs(role, loaded, write)
 
 
 def map_of(programs_: Programs, name: str) -> kernel.Map:

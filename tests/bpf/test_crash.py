@@ -7,15 +7,18 @@ from __future__ import annotations
 import os
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
 from netclone_host import topology
+from netclone_host.bpf import attach as attach_module
 from netclone_host.bpf import faults, pins, state, xdp
 from netclone_host.bpf.attach import AttachRequest, attach
 from netclone_host.bpf.detach import detach
-from netclone_host.bpf.loader import Role
+from netclone_host.bpf.libbpf_loader import LibbpfLoader
+from netclone_host.bpf.loader import LoadedObject, MapSizes, Role
 from netclone_host.errors import UserError
 
 from .conftest import TOPOLOGY, ForeignFilter, run
@@ -29,6 +32,37 @@ def server() -> AttachRequest:
 
 def switch() -> AttachRequest:
     return AttachRequest(("p0", "p1", "p2"), Role.SWITCH, topology=topology.loads(TOPOLOGY))
+
+
+class LoadedOnce:
+    """A loader whose programs go through the verifier once; each attach gets file
+    descriptors of its own, and the same maps."""
+
+    name = "libbpf"
+
+    def __init__(self) -> None:
+        self._loaded: dict[Role, LoadedObject] = {}
+
+    def load(self, role: Role, sizes: MapSizes) -> LoadedObject:
+        if role not in self._loaded:
+            self._loaded[role] = LibbpfLoader().load(role, sizes)
+        kept = self._loaded[role]
+        return LoadedObject(
+            {name: os.dup(fd) for name, fd in kept.programs.items()},
+            {name: replace(entry, fd=os.dup(entry.fd)) for name, entry in kept.maps.items()},
+        )
+
+    def close(self) -> None:
+        for loaded in self._loaded.values():
+            loaded.close()
+
+
+@pytest.fixture(autouse=True)
+def loaded_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    loader = LoadedOnce()
+    monkeypatch.setattr(attach_module, "loader_of", lambda _name: loader)
+    yield
+    loader.close()
 
 
 def steps_of(action: Callable[[], object]) -> list[str]:

@@ -56,10 +56,16 @@ def client() -> Iterator[Programs]:
         yield loaded
 
 
-@pytest.fixture
-def switch(own_namespace: object) -> Iterator[Programs]:  # noqa: F811
+@pytest.fixture(scope="module")
+def loaded_switch(own_namespace: object) -> Iterator[Programs]:  # noqa: F811
     with programs(Role.SWITCH) as loaded:
         yield loaded
+
+
+@pytest.fixture
+def switch(loaded_switch: Programs) -> Programs:
+    loaded_switch.reset()
+    return loaded_switch
 
 
 # ---- server ----
