@@ -9,6 +9,8 @@ from netclone_host.model.checksum import seal_at_egress
 from netclone_host.model.outcome import LINUX, WIRE, Outcome
 from netclone_host.model.packet import MAX_GROUPS, Clo, Packet, Type, Untouched, parse
 
+ONE = 1 << 16
+
 Identity = tuple[bytes, int, int, int | None]
 """Client address, client port, REQ_ID, CLIENT_ID if valid."""
 
@@ -24,6 +26,11 @@ class Server:
     """A request that is never answered is forgotten after `slices` slices of time."""
     app_queue_length: int | None = None
     """What the application says its queue is; None: counted here."""
+    reserve: bool = False
+    """The reserve rule; then `app_queue_length` is the number of requests held."""
+    busy: int = 0
+    originals: int = 0
+    """Its moving averages, in 1/65536."""
     in_flight: dict[Identity, int] = field(default_factory=dict)  # request: its slice
 
     def receive(self, port: int, frame: bytes, now_ns: int = 0, offloaded: bool = False) -> Outcome:
@@ -46,8 +53,40 @@ class Server:
     def queue_length(self, now: int) -> int:
         if self.app_queue_length is not None:
             return self.app_queue_length
-        live = sum(now - born < self.slices for born in self.in_flight.values())
-        return max(0, live - self.workers)
+        return max(0, self._live(now) - self.workers)
+
+    def _live(self, now: int) -> int:
+        return sum(now - born < self.slices for born in self.in_flight.values())
+
+    def held(self, now: int) -> int:
+        """Requests waiting or in work."""
+        return self._live(now) if self.app_queue_length is None else self.app_queue_length
+
+    def refuses_clone(self, now: int, req_id: int) -> bool:
+        """Whether a clone with this id is dropped if it comes now."""
+        if not self.reserve:
+            return self.queue_length(now) > 0
+        return self.held(now) + self._reserved(req_id) > self.workers
+
+    def _reserved(self, req_id: int) -> int:
+        """Workers kept for originals: three quarters of those that originals keep busy beyond
+        21/32 of all, rounded at random by the id."""
+        beyond = (self.busy * self.originals >> 16) - self.workers * 21 * ONE // 32
+        if beyond <= 0:
+            return 0
+        dither = req_id * 0x9E3779B1 % (1 << 32) >> 16
+        return (beyond * 3 // 4 + dither) // ONE
+
+    def _note(self, clone: bool, now: int) -> None:
+        self.originals = averaged(self.originals, 0 if clone else ONE)
+        if not clone:
+            self.busy = averaged(self.busy, min(self.held(now), self.workers) * ONE)
+
+    def _state(self, now: int, req_id: int) -> int:
+        if not self.reserve:
+            return self.queue_length(now)
+        load = (ONE + self.held(now) - self.workers) % (1 << 32)
+        return load | (1 << 31 if self.refuses_clone(now, req_id) else 0)
 
     def _is_in_flight(self, request: Identity, now: int) -> bool:
         return request in self.in_flight and now - self.in_flight[request] < self.slices
@@ -58,9 +97,11 @@ class Server:
         if clone and packet.multi_packet and packet.pkt_index > 0:
             busy = not self._is_in_flight(request, now)  # judged by its message
         else:
-            busy = clone and self.queue_length(now) > 0
+            busy = clone and self.refuses_clone(now, packet.req_id)
         if busy:
             return Outcome.of("ingress", "dropped_server_busy")
+        if self.reserve:
+            self._note(clone, now)
         if not self._is_in_flight(request, now):
             self.in_flight[request] = now
         counter = "clone_admitted" if clone else "request_admitted"
@@ -69,11 +110,16 @@ class Server:
     def _response(self, packet: Packet, now: int, offloaded: bool) -> Outcome:
         self.in_flight.pop(identity(packet, packet.destination, packet.destination_port), None)
         stamped = packet.copy()
-        stamped.sid, stamped.state = self.sid, self.queue_length(now)
+        stamped.sid, stamped.state = self.sid, self._state(now, packet.req_id)
         if packet.multi_packet:  # ordered filter tables, section 3.7
             stamped.idx = packet.pkt_index % self.n_filter_tables
         seal_at_egress(packet, stamped, offloaded)
         return Outcome.of("egress", "response_stamped", (WIRE, bytes(stamped.frame)))
+
+
+def averaged(average: int, sample: int) -> int:
+    """A moving average that reaches back about 512 samples."""
+    return average + (sample - average >> 9)
 
 
 def identity(packet: Packet, client: bytes, client_port: int) -> Identity:

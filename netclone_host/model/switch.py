@@ -20,6 +20,7 @@ from netclone_host.model.packet import Clo, Flags, Packet, Type, Untouched, pars
 REQUEST_SLOTS_LOG2 = 16
 FDB_SLOTS = 4096
 STORED_CLONED, STORED_SECOND = 1 << 59, 1 << 60
+REFUSES_CLONES, LOAD_MASK = 1 << 31, (1 << 31) - 1
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,8 @@ class Switch:
     generic: bool = False
     switch_id: int = 0
     server_timeout_ns: int = 0
+    cloning: bool = True  # False: RackSched alone
+    reserve: bool = False  # the reserve rule, docs/data-plane.md "Beyond the paper"
     groups: dict[int, tuple[int, int]] = field(default_factory=dict)  # GrpT
     servers: dict[int, Server] = field(default_factory=dict)  # AddrT
     state: dict[int, int] = field(default_factory=dict)  # StateT, ShadowT; default 0
@@ -152,11 +155,26 @@ class Switch:
                 return Decision(living, failed[0], probe=True)
             return Decision(living, None)
         queues = self.state.get(first, 0), self.state.get(second, 0)
+        if self.reserve:
+            return self._choose_by_load(first, second)
+        if not self.cloning:
+            return Decision(second if queues[1] < queues[0] else first, None)
         if queues == (0, 0):
             return Decision(first, second)
         if self.racksched and queues[1] < queues[0]:
             return Decision(second, None)
         return Decision(first, None)
+
+    def _choose_by_load(self, first: int, second: int) -> Decision:
+        """Beyond the paper: to where there is most room, cloned if neither refuses clones."""
+        states = {sid: self.state.get(sid, 0) for sid in (first, second)}
+        load = {sid: state & LOAD_MASK for sid, state in states.items()}
+        chosen, other = (second, first) if load[second] < load[first] else (first, second)
+        clone = not any(state & REFUSES_CLONES for state in states.values())
+        for sid in (chosen, other) if clone else (chosen,):
+            if load[sid] < LOAD_MASK:
+                self.state[sid] = states[sid] + 1
+        return Decision(chosen, other if clone else None)
 
     def _identify(self, packet: Packet) -> None:
         packet.switch_id = self.switch_id

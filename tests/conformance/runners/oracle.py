@@ -61,6 +61,8 @@ def build_switch(config: dict[str, Any], tables: Tables) -> model.Switch:
         generic=config["generic"],
         switch_id=config["switch_id"],
         server_timeout_ns=config["server_timeout_ms"] * MS,
+        cloning=config.get("cloning", True),
+        reserve=config.get("reserve", False),
         groups={int(grp): (pair[0], pair[1]) for grp, pair in tables["groups"].items()},
         servers={int(sid): build_address(entry) for sid, entry in tables["servers"].items()},
         state={int(sid): queue for sid, queue in tables["state"].items()},
@@ -91,6 +93,7 @@ def build_server(config: dict[str, Any], tables: Tables) -> model.Server:
         n_filter_tables=config["filter_tables"],
         slice_ns=1 << slice_shift_of(config["request_timeout_ms"]),
         slices=SLICES,
+        reserve=config.get("reserve", False),
         app_queue_length=(tables["app_queue_length"] if config["state_source"] == "app" else None),
     )
 

@@ -29,6 +29,8 @@ def slice_shift_of(request_timeout_ms: int) -> int:
 def switch_config(config: dict[str, Any]) -> abi.SwitchConfig:
     flags = abi.SwitchFlag.RACKSCHED if config["racksched"] else 0
     flags |= abi.SwitchFlag.GENERIC if config["generic"] else 0
+    flags |= abi.SwitchFlag.RESERVE if config.get("reserve") else 0
+    flags |= 0 if config.get("cloning", True) else abi.SwitchFlag.NO_CLONES
     return abi.SwitchConfig(
         ports=abi.Ports.of(tuple(config["ports"])),
         flags=flags,
@@ -50,6 +52,7 @@ def server_config(config: dict[str, Any]) -> abi.ServerConfig:
         slice_shift=slice_shift_of(config["request_timeout_ms"]),
         slices=SLICES,
         n_filter_tables=config["filter_tables"],
+        flags=abi.HostFlag.RESERVE if config.get("reserve") else 0,
     )
 
 
