@@ -284,6 +284,18 @@ class WorkerConfig(ctypes.Structure):
     ]
 
 
+class StoreConfig(ctypes.Structure):
+    """`struct lg_store_config`."""
+
+    _fields_ = [
+        ("kind", c_uint32),
+        ("reserved", c_uint32),
+        ("socket_path", ctypes.c_char_p),
+        ("objects", c_uint64),
+        ("timeout_ns", c_uint64),
+    ]
+
+
 class PlainResult(ctypes.Structure):
     """`struct lg_plain_result`."""
 
@@ -309,6 +321,7 @@ _MIRRORED: tuple[type[ctypes.Structure] | type[ctypes.Union], ...] = (
     XdpOptions,
     PlainResult,
     WorkerConfig,
+    StoreConfig,
 )
 
 

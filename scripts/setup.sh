@@ -14,6 +14,7 @@ packages=(
     python3-bpfcc "linux-headers-$(dpkg --print-architecture)" # the BCC loader
     python3-venv python3-dev
     iproute2 ethtool
+    redis-server memcached                     # real stores for netclone-loadgen sweep --app
 )
 
 missing=()

@@ -5,6 +5,7 @@
 #include "io_xdp.h"
 #include "plain_client.h"
 #include "server.h"
+#include "store.h"
 #include "worker.h"
 
 size_t lg_abi_size(unsigned int which)
@@ -34,6 +35,8 @@ size_t lg_abi_size(unsigned int which)
 		return sizeof(struct lg_plain_result);
 	case 11:
 		return sizeof(struct lg_worker_config);
+	case 12:
+		return sizeof(struct lg_store_config);
 	default:
 		return 0;
 	}

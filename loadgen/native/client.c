@@ -9,6 +9,7 @@
 
 #include "answered.h"
 #include "clock.h"
+#include "object.h"
 #include "trace.h"
 
 /* Requests put into one send call; more would blur when each of them left. */
@@ -210,13 +211,27 @@ static void push(struct client *c)
 	c->tx_from += (uint32_t)sent;
 }
 
+/* Reads carry their first value back: it must be the one that was loaded. */
+static bool wrong_value(const struct lg_rx *rx, const struct lg_body *b)
+{
+	char value[LG_VALUE_LEN];
+
+	if (b->status == LG_STATUS_WRONG_VALUE)
+		return true;
+	if (b->status != LG_STATUS_OK || (b->op != LG_OP_GET && b->op != LG_OP_SCAN))
+		return false;
+	lg_object_value(le64toh(b->key), value);
+	return rx->len < LG_PAYLOAD_LEN + LG_VALUE_LEN ||
+	       memcmp(rx->data + LG_PAYLOAD_LEN, value, LG_VALUE_LEN) != 0;
+}
+
 static void take_first(struct client *c, const struct lg_rx *rx, const struct lg_body *b)
 {
 	const struct nc_header *h = (const struct nc_header *)rx->data;
 	struct lg_client_result *res = c->res;
 
 	c->all_answered++;
-	res->wrong_values += b->status == LG_STATUS_WRONG_VALUE;
+	res->wrong_values += wrong_value(rx, b);
 	res->store_errors += b->status == LG_STATUS_STORE_ERROR;
 	res->window_answers += rx->ns >= c->window_ns && rx->ns < c->end_ns;
 	if (!measured(c, b->sched_ns))

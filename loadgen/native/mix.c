@@ -3,6 +3,8 @@
  * exact for any exponent and any number of objects. */
 #include "mix.h"
 
+#include "object.h"
+
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -85,4 +87,10 @@ void lg_mix_ranks(const struct lg_mix *mix, uint64_t seed, uint64_t *out, uint64
 	lg_rng_seed(&rng, seed, 0);
 	for (uint64_t i = 0; i < n; i++)
 		out[i] = lg_mix_rank(mix, &rng);
+}
+
+void lg_object_fill(uint64_t number, char *key, char *value)
+{
+	lg_object_key(number, key);
+	lg_object_value(number, value);
 }

@@ -24,6 +24,8 @@ int lg_mix_init(struct lg_mix *mix, uint64_t objects, double theta, double scan,
 uint64_t lg_mix_rank(const struct lg_mix *mix, struct lg_rng *rng);
 /* Fills op, count and key. Popular ranks are scattered over the keys. */
 void lg_mix_fill(const struct lg_mix *mix, struct lg_rng *rng, struct lg_body *body);
+/* Key and value of an object (object.h), for callers outside C. */
+void lg_object_fill(uint64_t number, char *key, char *value);
 void lg_mix_ranks(const struct lg_mix *mix, uint64_t seed, uint64_t *out, uint64_t n);
 
 #endif

@@ -207,8 +207,11 @@ static int start_worker(struct pool *p, uint32_t i)
 	lg_dist_start(&w->service, &w->rng);
 	lg_hist_init(&w->seen);
 	error = p->ops->open ? p->ops->open(p->shared, w, &w->context) : 0;
-	if (!error)
-		error = -pthread_create(&w->thread, NULL, work, w);
+	if (error)
+		return error;
+	error = -pthread_create(&w->thread, NULL, work, w);
+	if (error && p->ops->close)
+		p->ops->close(w->context);
 	return error;
 }
 
