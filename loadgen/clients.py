@@ -28,6 +28,7 @@ from loadgen.abi import (
     traffic_library,
 )
 from loadgen.arrivals import POISSON, Arrivals
+from loadgen.distributions import Kind
 from loadgen.endpoints import Endpoint, UdpIo, native_peers
 from loadgen.io import SOCKET, IoOptions, open_io
 from loadgen.native import NativeHist, native_workload
@@ -251,7 +252,9 @@ def _configure(
         c.payload_len = plan.payload_len
         c.seed = plan.seed
         # Streams of constant gaps interleave instead of bursting together.
-        c.start_ns = start_ns + int(1e9 / plan.rate_rps * stream.number)
+        c.start_ns = start_ns
+        if plan.arrivals.kind is Kind.CONST:
+            c.start_ns += int(1e9 / plan.rate_rps * stream.number)
         c.warmup_ns = int(plan.warmup_s * 1e9)
         c.duration_ns = int(plan.duration_s * 1e9)
         c.quiet_ns = int(plan.quiet_s * 1e9)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ def print_records(records: Sequence[RunRecord]) -> None:
             f"{r.redundant:,}",
             f"{r.late_sends:,}",
         )
-    Console().print(table)
+    Console(width=None if sys.stdout.isatty() else 130).print(table)
     for r in records:
         if r.note or not r.kept_schedule:
             click.echo(f"{r.scheme} at {r.offered_rps:,.0f}/s: {_trouble(r)}", err=True)
@@ -59,14 +60,15 @@ def _trouble(r: RunRecord) -> str:
     return "; ".join(parts)
 
 
-def emit_records(records: Sequence[RunRecord], target: str | None) -> None:
-    """JSON to the file `target`, to standard output for `-`; without target a table."""
+def emit_records(records: Sequence[RunRecord], target: str | None, *, table: bool = True) -> None:
+    """JSON to the file `target`, to standard output for `-`; a table unless that has the JSON."""
     if target == "-":
         click.echo(to_json(records), nl=False)
         return
     if target is not None:
         write_json(Path(target), records)
-    print_records(records)
+    if table:
+        print_records(records)
 
 
 def emit_object(value: Any, target: str) -> None:

@@ -110,7 +110,7 @@ def run(
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     # Progress goes to standard error: standard output has the table alone.
     console = Console(stderr=True)
-    with _rack(rack, topology, options, console) as plan:
+    with available_rack(rack, topology, options, console) as plan:
         check_schemes(plan, list(asked.schemes))
         mode = programs.mode_of(plan)
         settings = _settings(plan, asked, console)
@@ -128,7 +128,7 @@ def run(
 
 
 @contextmanager
-def _rack(
+def available_rack(
     rack: str, topology: Topology | None, options: programs.Options, console: Console
 ) -> Iterator[Plan]:
     """The rack that is up, or one that is there within the block only."""
