@@ -98,8 +98,8 @@ def move_to_vlan(plan: Plan, node: Node, vlan_id: int) -> None:
     link = f"{NODE_LINK}.{vlan_id}"
     with open_in(node.netns) as ip:
         index = _index(ip, NODE_LINK)
-        ip.flush_addr(index=index)
         ip.link("add", ifname=link, kind="vlan", link=index, vlan_id=vlan_id)
+        ip.flush_addr(index=index)
         ip.link("set", index=_index(ip, link), state="up")
     _give_addresses(plan, node, link)
 

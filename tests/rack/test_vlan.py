@@ -110,18 +110,14 @@ def test_tagged_frames_are_cloned_and_answered_once(
 
 
 @pytest.fixture(scope="module")
-def vlan_rack() -> Iterator[Plan]:
-    """A rack whose hosts live in VLAN 7: their addresses are those of `eth0.7`."""
-    plan = make_plan(random_rack_name(), default_topology(2, 1, 2))
-    build.up(plan, Options(mode=Mode.NATIVE))
+def vlan_rack(live_rack: Plan) -> Plan:
+    """The same rack, its hosts moved to VLAN 7: their addresses are those of `eth0.7`."""
     try:
-        for node in plan.nodes:
-            links.move_to_vlan(plan, node, VLAN_ID)
+        for node in live_rack.nodes:
+            links.move_to_vlan(live_rack, node, VLAN_ID)
     except NetlinkError as error:
-        build.down(plan.name)
         pytest.skip(f"kernel without VLAN interfaces (8021q): {error}")
-    yield plan
-    build.down(plan.name)
+    return live_rack
 
 
 @pytest.mark.parametrize("version", [4, 6])
