@@ -11,7 +11,7 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.live import Live
-from rich.table import Table
+from rich.table import Column, Table
 
 from netclone_host import counters
 from netclone_host.bpf import state
@@ -19,6 +19,7 @@ from netclone_host.bpf.journal import Attachment
 from netclone_host.bpf.loader import Role
 
 _INTERVAL_S = 1.0
+_PIPE_WIDTH = 160
 
 
 @click.command()
@@ -60,7 +61,11 @@ def _show(record: dict[str, Any], as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(record))
     else:
-        Console(soft_wrap=True).print(_table(record, None))
+        # Whole lines where nobody looks at a screen: a pipe has no width to fit.
+        console = Console()
+        if not console.is_terminal:
+            console.width = _PIPE_WIDTH
+        console.print(_table(record, None))
 
 
 def _watch(attachment: Attachment, as_json: bool) -> None:
@@ -79,7 +84,9 @@ def _watch(attachment: Attachment, as_json: bool) -> None:
 
 
 def _table(record: dict[str, Any], previous: dict[str, Any] | None) -> Table:
-    table = Table("hook", "reason", box=None, title=" ".join(record["interfaces"]))
+    table = Table(
+        "hook", Column("reason", no_wrap=True), box=None, title=" ".join(record["interfaces"])
+    )
     table.add_column("packets", justify="right")
     if previous is not None:
         table.add_column("per second", justify="right")
