@@ -224,6 +224,11 @@ def create_map(kind: MapType, name: str, key_size: int, value_size: int, max_ent
     return Map(fd, name, kind, key_size, value_size, max_entries)
 
 
+def map_id(fd: int) -> int:
+    """The kernel's id of a map."""
+    return int(_info(fd, _MapInfo).id)
+
+
 def map_by_id(map_id: int) -> Map:
     return Map.of(libbpf.call("bpf_map_get_fd_by_id", map_id))
 
