@@ -131,6 +131,8 @@ static void put_request(struct client *c, uint64_t sched_ns)
 
 static void advance(struct client *c)
 {
+	if (c->cfg->flags & LG_CLIENT_SATURATE)
+		return; /* there is no schedule */
 	if (c->previous_sched_ns >= 0)
 		lg_hist_add(&c->res->sched_gap, (uint64_t)(c->next_ns - c->previous_sched_ns));
 	c->previous_sched_ns = c->next_ns;

@@ -70,8 +70,8 @@ static uint32_t xdp_reserve(struct lg_io *io, uint32_t want)
 
 	if (want > LG_IO_BATCH)
 		want = LG_IO_BATCH;
-	if (q->n_spare_tx < want + x->tx_reserved)
-		xdp_queue_reclaim(q);
+	/* At once, and last in first out: frames that are still in the cache are used again. */
+	xdp_queue_reclaim(q);
 	while (x->tx_reserved < want && q->n_spare_tx) {
 		uint32_t i = x->tx_reserved++;
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* One receive queue: an AF_XDP socket, its rings, and the memory of its frames. The lower
- * half of the frames belongs to the receive side, the upper half to the send side. */
+ * half of the frames belongs to the receive side, the upper half to the send side. More
+ * frames would ride out longer pauses of this thread, but go round through the cache. */
 #ifndef LG_XDP_QUEUE_H
 #define LG_XDP_QUEUE_H
 
 #include <stdint.h>
 #include <xdp/xsk.h>
 
-#define XDP_QUEUE_FRAMES 4096
+#define XDP_QUEUE_FRAMES 2048
 #define XDP_QUEUE_FRAME_SIZE 2048
 #define XDP_QUEUE_RX_FRAMES (XDP_QUEUE_FRAMES / 2)
 #define XDP_QUEUE_TX_FRAMES (XDP_QUEUE_FRAMES - XDP_QUEUE_RX_FRAMES)
