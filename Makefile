@@ -46,5 +46,7 @@ lint: setup
 	$(PY) -m mypy
 	clang-format --dry-run --Werror $(C_FILES)
 
+include p4/report.mk
+
 clean:
 	rm -rf $(BUILD) out

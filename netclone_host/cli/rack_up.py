@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -23,6 +24,13 @@ from netclone_host.rack.plan import make_plan
 @size_options
 @attach_options
 @click.option("--racks", "n_racks", default=1, show_default=True, help="1, or 2 with a trunk.")
+@click.option(
+    "--switch",
+    type=click.Choice(["xdp", "bmv2"]),
+    default="xdp",
+    show_default=True,
+    help="The switch: XDP programs, or the P4 program in BMv2's simple_switch.",
+)
 @click.option("--no-attach", is_flag=True, help="Build the namespaces, attach no program.")
 def up(
     rack: str,
@@ -34,6 +42,7 @@ def up(
     loader: str,
     state: str,
     n_racks: int,
+    switch: str,
     no_attach: bool,
 ) -> None:
     """Build a rack and attach the switch, server and client programs.
@@ -43,6 +52,7 @@ def up(
     """
     topology = chosen_topology(topology_path, n_servers, n_clients, workers)
     plan = make_plan(rack, topology, n_racks)
-    build.up(plan, None if no_attach else chosen_attach(mode, loader, state))
+    options = replace(chosen_attach(mode, loader, state), bmv2=switch == "bmv2")
+    build.up(plan, None if no_attach else options)
     names = " ".join(member.name for member in plan.members)
     click.echo(f"rack '{rack}' is up: {names}")

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import select
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -13,8 +15,10 @@ from netclone_host.errors import UserError
 
 COMMAND = "simple_switch_CLI"
 DEFAULT_PORT = 9090
-_TIMEOUT_S = 600
-_PROMPT = "RuntimeCmd: "
+_TIMEOUT_S = 60
+_PROMPT = b"RuntimeCmd: "
+_AHEAD = 64
+"""Commands sent before their answers are read: neither pipe fills up."""
 _REFUSALS = re.compile(r"^(Invalid .*|Error: .*|.*[Uu]nknown syntax.*)$", re.MULTILINE)
 
 
@@ -38,55 +42,89 @@ class Node:
 
 
 class RuntimeCli:
-    """Talks to one running simple_switch through its Thrift port."""
+    """Talks to one running simple_switch through its Thrift port. The command line is started
+    with the first command and ends with this object."""
 
     def __init__(self, port: int = DEFAULT_PORT) -> None:
         self._port = port
+        self._process: subprocess.Popen[bytes] | None = None
+        self._unread = b""
+
+    def __enter__(self) -> RuntimeCli:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
 
     def run(self, commands: Sequence[str]) -> list[str]:
         """The output of each command. UserError if one is refused."""
-        if not commands:
-            return []
+        outputs: list[str] = []
+        for start in range(0, len(commands), _AHEAD):
+            part = commands[start : start + _AHEAD]
+            self._send(part)
+            for command in part:
+                outputs.append(self._receive())
+                if refusal := _REFUSALS.search(outputs[-1]):
+                    raise UserError(
+                        f"simple_switch refused '{command}': {refusal.group()}",
+                        hint="is the program that runs there built from p4/v1model/netclone.p4 "
+                        "of this version?",
+                    )
+        return outputs
+
+    def _send(self, commands: Sequence[str]) -> None:
+        if self._process is None:
+            self._process = self._start()
+            self._receive()  # its greeting
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write("".join(f"{line}\n" for line in commands).encode())
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise self._unreachable(b"it went away") from None
+
+    def _start(self) -> subprocess.Popen[bytes]:
         path = shutil.which(COMMAND)
         if path is None:
             raise UserError(
                 f"{COMMAND} is not on the PATH",
                 hint="install BMv2 (behavioral-model) with its Thrift runtime, or use --dry-run",
             )
-        try:
-            process = subprocess.run(
-                [path, "--thrift-port", str(self._port)],
-                input="\n".join(commands) + "\n",
-                capture_output=True,
-                text=True,
-                timeout=_TIMEOUT_S,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise UserError(
-                f"simple_switch on Thrift port {self._port} did not answer in {_TIMEOUT_S} s",
-                hint="restart simple_switch and apply again",
-            ) from None
-        outputs = process.stdout.split(_PROMPT)[1:]
-        if process.returncode != 0 or len(outputs) < len(commands):
-            raise UserError(
-                f"cannot reach simple_switch on Thrift port {self._port}: "
-                f"{_last_line(process.stdout + process.stderr)}",
-                hint="start simple_switch with --thrift-port, and name that port with --address",
-            )
-        for command, output in zip(commands, outputs, strict=False):
-            if refusal := _REFUSALS.search(output):
-                raise UserError(
-                    f"simple_switch refused '{command}': {refusal.group()}",
-                    hint="is the program that runs there built from p4/v1model/netclone.p4 "
-                    "of this version?",
-                )
-        return outputs[: len(commands)]
+        return subprocess.Popen(
+            [path, "--thrift-port", str(self._port)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
 
+    def _receive(self) -> str:
+        """What comes before the next prompt."""
+        assert self._process is not None and self._process.stdout is not None
+        output = self._process.stdout.fileno()
+        while _PROMPT not in self._unread:
+            if not select.select([output], [], [], _TIMEOUT_S)[0]:
+                raise self._unreachable(f"no answer in {_TIMEOUT_S} s".encode())
+            received = os.read(output, 1 << 16)
+            if not received:
+                raise self._unreachable(self._unread)
+            self._unread += received
+        reply, _, self._unread = self._unread.partition(_PROMPT)
+        return reply.decode(errors="replace")
 
-def _last_line(text: str) -> str:
-    lines = [line for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "no output"
+    def _unreachable(self, said: bytes) -> UserError:
+        self.close()
+        lines = [line for line in said.decode(errors="replace").splitlines() if line.strip()]
+        return UserError(
+            f"cannot reach simple_switch on Thrift port {self._port}: "
+            f"{lines[-1] if lines else 'no output'}",
+            hint="start simple_switch with --thrift-port, and name that port with --address",
+        )
 
 
 _ACTION = re.compile(r"Action entry: (\S+) - ?(.*)")

@@ -28,7 +28,7 @@ ALL_PIPES = 0xFFFF
 _CLIENT_ID = 0
 _DEVICE_ID = 0
 _PREFIX = "pipe."
-_NODES, _GROUPS = "$pre.node", "$pre.mgid"
+_NODES, _GROUPS, _PRUNE = "$pre.node", "$pre.mgid", "$pre.prune"
 _BATCH = 1000
 
 _TABLES: Mapping[str, TableSchema] = {
@@ -158,6 +158,10 @@ class TofinoSwitch:
                     nodes.entry_del(
                         self._target, [self._one_key(nodes, "$MULTICAST_NODE_ID", int(node))]
                     )
+        for port in {
+            replica.port for replicas in changes.multicast.values() for replica in replicas
+        }:
+            self._exclude(port)
         for group, replicas in changes.multicast.items():
             ids = [group << 12 | position for position in range(len(replicas))]
             for node, replica in zip(ids, replicas, strict=True):
@@ -171,6 +175,12 @@ class TofinoSwitch:
                 [self._one_key(groups, "$MGID", group)],
                 [self._members(groups, ids)],
             )
+
+    def _exclude(self, port: int) -> None:
+        """No copy of a flooded frame goes back: its exclusion id is the port it came by."""
+        prune = self._info.table_get(_PRUNE)
+        ports = prune.make_data([self._gc.DataTuple("$DEV_PORT", int_arr_val=[port])])
+        prune.entry_mod(self._target, [self._one_key(prune, "$MULTICAST_L2_XID", port)], [ports])
 
     def _table(self, key: Key) -> tuple[Any, TableSchema]:
         return self._info.table_get(_PREFIX + key.table), _TABLES[key.table]

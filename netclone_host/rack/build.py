@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from netclone_host import topology as topology_file
 from netclone_host.bpf import faults
 from netclone_host.errors import UserError
-from netclone_host.rack import links, netns, programs
+from netclone_host.rack import bmv2, links, netns, programs
 from netclone_host.rack.journal import Journal, Step, locked
 from netclone_host.rack.netns import NetnsId
 from netclone_host.rack.plan import Plan, Role
@@ -42,6 +42,8 @@ def up(plan: Plan, options: programs.Options | None, progress: Progress = _silen
     If any step fails, what was made until then is unmade before the error is raised.
     """
     require_root()
+    if options is not None and options.bmv2:
+        bmv2.check(plan)
     with locked(plan.name):
         journal = Journal(plan.name)
         _refuse_what_is_there(plan, journal)
@@ -129,6 +131,9 @@ def _undo(journal: Journal) -> Leftovers:
         for record in records
         if record["step"] == Step.NETNS_DONE
     }
+    for record in records:
+        if record["step"] == Step.BMV2 and netns.is_namespace(record["name"]):
+            bmv2.stop(record["name"], journal.directory)
     for identity in known.values():
         programs.forget(identity)
     for record in records:

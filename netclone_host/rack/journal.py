@@ -31,6 +31,7 @@ class Step:
     NETNS = "netns"  # about to create namespace `name`
     NETNS_DONE = "netns_done"  # created, with its `identity`
     ATTACH = "attach"  # about to attach programs in namespace `name`
+    BMV2 = "bmv2"  # about to run simple_switch in namespace `name`
     RACKS = "racks"  # `count` switches instead of one
     UP = "up"  # the rack is complete
 

@@ -110,6 +110,14 @@ def enslave(namespace: str, link: str) -> None:
         ip.link("set", index=_index(ip, link), master=_index(ip, BRIDGE), state="up")
 
 
+def dissolve_bridge(namespace: str, ports: Iterable[str]) -> None:
+    """Leave the links to a switch that does all the forwarding itself."""
+    with open_in(namespace) as ip:
+        for link in ports:
+            ip.link("set", index=_index(ip, link), master=0)
+        ip.link("del", index=_index(ip, BRIDGE))
+
+
 def introduce(node: Node, others: Iterable[Node]) -> None:
     """Permanent neighbour entries, so that no measurement waits for address resolution.
 

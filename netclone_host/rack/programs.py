@@ -17,7 +17,7 @@ from netclone_host.bpf.loader import Role as ProgramRole
 from netclone_host.bpf.request import DEFAULT_REQUEST_TIMEOUT_NS
 from netclone_host.control.plan import timeout_slices
 from netclone_host.errors import UserError
-from netclone_host.rack import netns
+from netclone_host.rack import bmv2, netns
 from netclone_host.rack.journal import Journal, Step
 from netclone_host.rack.netns import NetnsId
 from netclone_host.rack.plan import NODE_LINK, Node, Plan, Role, SwitchNode
@@ -31,6 +31,8 @@ class Options:
     loader: str = "auto"
     state: abi.StateSource = abi.StateSource.INFLIGHT
     request_timeout_ns: int = DEFAULT_REQUEST_TIMEOUT_NS
+    bmv2: bool = False
+    """The switch is simple_switch, not an XDP program."""
 
 
 def attach_all(
@@ -44,6 +46,10 @@ def attach_all(
     for node in plan.nodes:
         progress(f"programs: {node.name}")
         _attach(journal, node.netns, _node_request(plan, node, options))
+    if options.bmv2:
+        progress("simple_switch")
+        bmv2.start(plan, journal)
+        return
     for switch in plan.switches:
         progress(f"programs: {switch.name}")
         _attach(journal, switch.netns, _switch_request(plan, switch, options))

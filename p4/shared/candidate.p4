@@ -6,16 +6,25 @@
 #include "metadata.p4"
 
 control Candidate(inout headers_t hdr, inout netclone_meta_t nc) {
+    /* What ordinary forwarding would have done with the address that the client wrote. */
+    action forget_destination() {
+        nc.lost = 0;
+        nc.multicast = MULTICAST_NONE;
+    }
+
     action to_first() {
+        forget_destination();
         nc.chosen = nc.first;
     }
 
     action to_second() {
+        forget_destination();
         nc.chosen = nc.second;
     }
 
     /* The original goes to the first server; the copy finds the second in SID. */
     action to_both() {
+        nc.lost = 0;
         nc.chosen = nc.first;
         nc.reason = NC_CTR_cloned;
         nc.multicast = MULTICAST_OF(nc.first);
@@ -24,6 +33,7 @@ control Candidate(inout headers_t hdr, inout netclone_meta_t nc) {
     }
 
     action copy_to_second() {
+        forget_destination();
         nc.chosen = hdr.netclone.sid[7:0];
         hdr.netclone.clo = NC_CLO_CLONE;
     }

@@ -87,6 +87,7 @@ header tcp_options_2_h { bit<64> words; }
 header tcp_options_4_h { bit<128> words; }
 header tcp_options_8_h { bit<128> words; bit<128> more; }
 
+/* In the order in which they are sent. */
 struct headers_t {
     ethernet_h      ethernet;
     vlan_h          vlan_outer;

@@ -57,6 +57,7 @@ struct netclone_meta_t {
     bit<1>   racksched;    /* the shorter queue, where a request is not cloned */
     bit<1>   cloning;
     bit<1>   is_ipv6;
+    bit<1>   elsewhere;    /* Tofino: the destination's port is of another pipeline */
     bit<1>   lost;         /* a clone whose server is gone, or no way to route */
     role_t   role;
     usable_t usable_v4;
@@ -72,6 +73,9 @@ struct netclone_meta_t {
     port_t   out_port;
     bit<16>  multicast;
     bit<32>  mark;         /* upper half of the fingerprint */
+    bit<1>   ipv4_changed; /* Tofino: checksums that the deparser updates */
+    bit<1>   udp_changed;
+    bit<1>   tcp_changed;
     bit<16>  l4_residual;  /* L4 checksum without what NetClone changes */
 }
 

@@ -7,6 +7,7 @@
 #include "../shared/metadata.p4"
 
 typedef bit<NC_FILTER_SLOTS_LOG2> slot_t;
+#define SLOT hdr.netclone.req_id[NC_FILTER_SLOTS_LOG2 - 1:0]
 
 struct fingerprint_t {
     bit<32> id;
@@ -14,7 +15,7 @@ struct fingerprint_t {
 }
 
 /* One table. */
-control FilterTable(in headers_t hdr, inout netclone_meta_t nc, in slot_t slot) {
+control FilterTable(in headers_t hdr, inout netclone_meta_t nc) {
     Register<fingerprint_t, slot_t>(FILTER_SLOTS, {0, 0}) filter;
 
     /* Leaves the fingerprint, unless it is there already: then takes it out. The mark that
@@ -44,9 +45,63 @@ control FilterTable(in headers_t hdr, inout netclone_meta_t nc, in slot_t slot) 
 
     apply {
         if (nc.role == ROLE_CLONED_RESPONSE) {
-            nc.mark = swap.execute(slot);
+            nc.mark = swap.execute(SLOT);
         } else {
-            forget.execute(slot);
+            forget.execute(SLOT);
+        }
+    }
+}
+
+/* The table that IDX names. What the mark becomes says how the access went. */
+control Filter(in headers_t hdr, inout netclone_meta_t nc) {
+    FilterTable() filter_0;
+#if NETCLONE_FILTER_TABLES > 1
+    FilterTable() filter_1;
+#endif
+#if NETCLONE_FILTER_TABLES > 2
+    FilterTable() filter_2;
+#endif
+#if NETCLONE_FILTER_TABLES > 3
+    FilterTable() filter_3;
+#endif
+
+    action first_response() {
+        nc.reason = NC_CTR_response_first;
+    }
+
+    action slower_response() {
+        nc.reason = NC_CTR_filtered_slower_response;
+        nc.lost = 1;
+    }
+
+    apply {
+        if (nc.role == ROLE_CLONED_RESPONSE ||
+            (nc.role == ROLE_REQUEST && nc.reason == NC_CTR_cloned)) {
+            if (hdr.netclone.idx == 0) {
+                filter_0.apply(hdr, nc);
+            }
+#if NETCLONE_FILTER_TABLES > 1
+            else if (hdr.netclone.idx == 1) {
+                filter_1.apply(hdr, nc);
+            }
+#endif
+#if NETCLONE_FILTER_TABLES > 2
+            else if (hdr.netclone.idx == 2) {
+                filter_2.apply(hdr, nc);
+            }
+#endif
+#if NETCLONE_FILTER_TABLES > 3
+            else {
+                filter_3.apply(hdr, nc);
+            }
+#endif
+        }
+        if (nc.role == ROLE_CLONED_RESPONSE) {
+            if (nc.mark == 0) {
+                slower_response();
+            } else {
+                first_response();
+            }
         }
     }
 }

@@ -15,6 +15,7 @@
 #include "../shared/candidate.p4"
 #include "../shared/address.p4"
 #include "../shared/forward.p4"
+#include "checksum.p4"
 #include "deparser.p4"
 #include "egress.p4"
 #include "filter.p4"
@@ -36,11 +37,8 @@ control Ingress(inout headers_t hdr, inout metadata_t meta,
     Sequence() sequence;
     Candidate() candidate;
     Address() address;
-    FilterTable() filter_0;
-#if NETCLONE_FILTER_TABLES > 1
-    FilterTable() filter_1;
-#endif
-    slot_t slot;
+    Filter() filter;
+    ChangedChecksums() checksums;
 
     action configure(bit<1> racksched, bit<1> cloning) {
         meta.nc.racksched = racksched;
@@ -51,6 +49,16 @@ control Ingress(inout headers_t hdr, inout metadata_t meta,
         actions = { configure; NoAction; }
         default_action = NoAction();
         size = 1;
+    }
+
+    /* The states of this packet's client live in its port's pipeline: there, untouched. */
+    action to_own_pipeline() {
+        for_tm.ucast_egress_port[8:7] = meta.nc.out_port[8:7];
+        for_tm.ucast_egress_port[6:0] = NETCLONE_RECIRCULATION_PORT;
+    }
+
+    action count() {
+        reasons.count(meta.nc.reason);
     }
 
     apply {
@@ -64,39 +72,38 @@ control Ingress(inout headers_t hdr, inout metadata_t meta,
             fingerprint.apply(hdr, meta.nc);
         }
         operands.apply(hdr, meta.nc);
+        if (meta.nc.out_port[8:7] != intrinsic.ingress_port[8:7]) {
+            meta.nc.elsewhere = meta.nc.host_known;
+        }
         admission.apply(hdr, meta.nc);
-        states.apply(hdr, meta.nc);
-        if (meta.nc.role == ROLE_REQUEST || meta.nc.role == ROLE_PINNED ||
-            meta.nc.role == ROLE_WRITE) {
-            hdr.netclone.switch_id = meta.nc.switch_id;
-            if (hdr.netclone.flags & NC_FLAG_CLIENT_ID_VALID == 0) {
-                sequence.apply(hdr);
-            }
-        }
-        candidate.apply(hdr, meta.nc);
-        slot = hdr.netclone.req_id[NC_FILTER_SLOTS_LOG2 - 1:0];
-        if (hdr.netclone.clo == NC_CLO_ORIGINAL && meta.nc.role == ROLE_REQUEST ||
-            meta.nc.role == ROLE_CLONED_RESPONSE) {
-            if (hdr.netclone.idx == 0) {
-                filter_0.apply(hdr, meta.nc, slot);
-            }
-#if NETCLONE_FILTER_TABLES > 1
-            else {
-                filter_1.apply(hdr, meta.nc, slot);
-            }
-#endif
-        }
-        if (meta.nc.role == ROLE_REQUEST || meta.nc.role == ROLE_PINNED ||
-            meta.nc.role == ROLE_COPY) {
-            address.apply(hdr, meta.nc);
-        }
-        reasons.count(meta.nc.reason);
         for_tm.bypass_egress = 1;
-        for_tm.mcast_grp_a = meta.nc.multicast;
-        if (meta.nc.lost == 1) {
-            for_deparser.drop_ctl = 1;
-        } else if (meta.nc.multicast == MULTICAST_NONE) {
-            for_tm.ucast_egress_port = meta.nc.out_port;
+        for_tm.level2_exclusion_id = intrinsic.ingress_port;
+        if (meta.nc.elsewhere == 1 &&
+            (meta.nc.role == ROLE_RESPONSE || meta.nc.role == ROLE_CLONED_RESPONSE)) {
+            to_own_pipeline();
+        } else {
+            states.apply(hdr, meta.nc);
+            if (meta.nc.role == ROLE_REQUEST || meta.nc.role == ROLE_PINNED ||
+                meta.nc.role == ROLE_WRITE) {
+                hdr.netclone.switch_id = meta.nc.switch_id;
+                if ((hdr.netclone.flags & NC_FLAG_CLIENT_ID_VALID) == 0) {
+                    sequence.apply(hdr);
+                }
+            }
+            checksums.apply(hdr, meta.nc);
+            candidate.apply(hdr, meta.nc);
+            filter.apply(hdr, meta.nc);
+            if (meta.nc.role == ROLE_REQUEST || meta.nc.role == ROLE_PINNED ||
+                meta.nc.role == ROLE_COPY) {
+                address.apply(hdr, meta.nc);
+            }
+            count();
+            for_tm.mcast_grp_a = meta.nc.multicast;
+            if (meta.nc.lost == 1) {
+                for_deparser.drop_ctl = 1;
+            } else if (meta.nc.multicast == MULTICAST_NONE) {
+                for_tm.ucast_egress_port = meta.nc.out_port;
+            }
         }
     }
 }

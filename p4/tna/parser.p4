@@ -16,7 +16,7 @@
 
 /* The recirculation port of each pipeline: 68 among its 128. */
 #ifndef NETCLONE_RECIRCULATION_PORT
-#define NETCLONE_RECIRCULATION_PORT 68 &&& 0x7f
+#define NETCLONE_RECIRCULATION_PORT 68
 #endif
 
 struct metadata_t {
@@ -41,12 +41,16 @@ parser IngressParser(packet_in pkt, out headers_t hdr, out metadata_t meta,
         meta.nc.racksched = 0;
         meta.nc.cloning = 0;
         meta.nc.is_ipv6 = 0;
+        meta.nc.elsewhere = 0;
         meta.nc.lost = 0;
+        meta.nc.ipv4_changed = 0;
+        meta.nc.udp_changed = 0;
+        meta.nc.tcp_changed = 0;
         meta.nc.role = ROLE_ORDINARY;
         meta.nc.reason = NC_CTR_not_netclone;
         meta.nc.multicast = MULTICAST_NONE;
         transition select(intrinsic.ingress_port) {
-            NETCLONE_RECIRCULATION_PORT: recirculated;
+            NETCLONE_RECIRCULATION_PORT &&& 0x7f: recirculated;
             default: headers;
         }
     }

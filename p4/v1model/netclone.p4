@@ -16,7 +16,6 @@
 #include "../shared/candidate.p4"
 #include "../shared/address.p4"
 #include "../shared/forward.p4"
-#include "../shared/deparser.p4"
 #include "checksum.p4"
 #include "fdb.p4"
 #include "lengths.p4"
@@ -118,7 +117,7 @@ control Ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metad
             if (meta.nc.role != ROLE_COPY) {
                 learn_host.apply(hdr, standard.ingress_port);
                 hdr.netclone.switch_id = meta.nc.switch_id;
-                if (hdr.netclone.flags & NC_FLAG_CLIENT_ID_VALID == 0) {
+                if ((hdr.netclone.flags & NC_FLAG_CLIENT_ID_VALID) == 0) {
                     sequence.apply(hdr);
                 }
             }
@@ -174,35 +173,39 @@ control Egress(inout headers_t hdr, inout metadata_t meta, inout standard_metada
 #define UDP_FIELDS hdr.udp.src_port, hdr.udp.dst_port, hdr.udp.length
 #define TCP_FIELDS                                                                                 \
     hdr.tcp.src_port, hdr.tcp.dst_port, hdr.tcp.sequence, hdr.tcp.acknowledgement,                 \
-        hdr.tcp.data_offset, hdr.tcp.flags, hdr.tcp.window, hdr.tcp.urgent, hdr.tcp_options_8,     \
-        hdr.tcp_options_4, hdr.tcp_options_2, hdr.tcp_options_1
+        hdr.tcp.data_offset, hdr.tcp.flags, hdr.tcp.window, hdr.tcp.urgent,                          \
+        hdr.tcp_options_8.words, hdr.tcp_options_8.more, hdr.tcp_options_4.words,                  \
+        hdr.tcp_options_2.words, hdr.tcp_options_1.words
+#define NETCLONE_FIELDS                                                                            \
+    hdr.netclone.switch_id, hdr.netclone.flags, hdr.netclone.type, hdr.netclone.req_id,            \
+        hdr.netclone.grp, hdr.netclone.sid, hdr.netclone.state, hdr.netclone.pkt_index,            \
+        hdr.netclone.pkt_count, hdr.netclone.reserved0, hdr.netclone.clo,                          \
+        hdr.netclone.client_id, hdr.netclone.reserved1, hdr.netclone.idx
 
 control FullChecksums(inout headers_t hdr, inout metadata_t meta) {
     apply {
         update_checksum_with_payload(
             meta.in_full && hdr.ipv4.isValid() && hdr.udp.isValid(),
-            { PSEUDO_IPV4(hdr.udp.length), UDP_FIELDS, hdr.netclone },
+            { PSEUDO_IPV4(hdr.udp.length), UDP_FIELDS, NETCLONE_FIELDS },
             hdr.udp.checksum, HashAlgorithm.csum16);
         update_checksum_with_payload(
             meta.in_full && hdr.ipv6.isValid() && hdr.udp.isValid(),
-            { PSEUDO_IPV6((bit<32>)hdr.udp.length), UDP_FIELDS, hdr.netclone },
+            { PSEUDO_IPV6((bit<32>)hdr.udp.length), UDP_FIELDS, NETCLONE_FIELDS },
             hdr.udp.checksum, HashAlgorithm.csum16);
         update_checksum_with_payload(
             meta.in_full && hdr.ipv4.isValid() && hdr.tcp.isValid(),
-            { PSEUDO_IPV4(meta.tcp_len), TCP_FIELDS, hdr.netclone },
+            { PSEUDO_IPV4(meta.tcp_len), TCP_FIELDS, NETCLONE_FIELDS },
             hdr.tcp.checksum, HashAlgorithm.csum16);
         update_checksum_with_payload(
             meta.in_full && hdr.ipv6.isValid() && hdr.tcp.isValid(),
-            { PSEUDO_IPV6(hdr.ipv6.payload_len), TCP_FIELDS, hdr.netclone },
+            { PSEUDO_IPV6(hdr.ipv6.payload_len), TCP_FIELDS, NETCLONE_FIELDS },
             hdr.tcp.checksum, HashAlgorithm.csum16);
     }
 }
 
 control Deparser(packet_out pkt, in headers_t hdr) {
-    Emit() emit;
-
     apply {
-        emit.apply(pkt, hdr);
+        pkt.emit(hdr);
     }
 }
 

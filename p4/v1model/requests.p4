@@ -26,9 +26,9 @@ control RecallDecision(in headers_t hdr, inout netclone_meta_t nc, out bool reca
         recalled = (entry & REQUEST_KEY) == REQUEST_KEY_OF(hdr.netclone);
         if (recalled) {
             nc.states = STATES_FIRST;
-            if (entry & REQUEST_CLONED != 0) {
+            if ((entry & REQUEST_CLONED) != 0) {
                 nc.states = STATES_BOTH_IDLE;
-            } else if (entry & REQUEST_SECOND != 0) {
+            } else if ((entry & REQUEST_SECOND) != 0) {
                 nc.states = STATES_SHORTER;
                 nc.racksched = 1; /* whether or not it is on for the others */
             }

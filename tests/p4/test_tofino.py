@@ -47,6 +47,8 @@ def test_entries_arrive_as_numbers(switch: Switch) -> None:
     members = switch.tables["$pre.mgid"].entries[(("$MGID", 0x100),)]["$MULTICAST_NODE_ID"]
     ports = [nodes[(("$MULTICAST_NODE_ID", node),)]["$DEV_PORT"] for node in members]
     assert ports == [[1], [68]]
+    pruned = switch.tables["$pre.prune"].entries
+    assert pruned[(("$MULTICAST_L2_XID", 2),)]["$DEV_PORT"] == [2]
 
 
 def test_only_the_difference_is_written(switch: Switch) -> None:

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""simple_switch with the project's program: started, spoken to, and as a target of the
+conformance corpus."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from netclone_host.control.bmv2 import Bmv2Switch
+from netclone_host.control.bmv2_cli import RuntimeCli, parse_register
+from netclone_host.control.entries import Action, Key, Plan, Replica, difference
+from netclone_host.control.p4_plan import BMV2, MULTICAST_OF_SERVER, REPLICA_COPY, fdb_slot
+from tests.conformance.playing import Seen
+from tests.conformance.scenario import Scenario, Step, Tables
+from tests.p4 import p4_text
+from tests.p4.nanomsg import PacketPort
+from tests.p4.p4_text import P4
+
+LINUX = 0
+"""The corpus's port for frames that the data plane passes on."""
+FILTER_TABLES = 16
+SLOTS_LOG2 = 17
+
+# A frame that no rule knows: it comes back by LINUX when everything before it is done.
+MARKER_PORT = 499
+MARKER = bytes.fromhex("02000000ffff02000000fffe88b5") + b"marker"
+
+REASONS = {
+    name.removeprefix("NC_CTR_"): value
+    for name, value in p4_text.constants(p4_text.text(P4 / "shared" / "counters.p4")).items()
+    if name.startswith("NC_CTR_")
+}
+
+
+def compile_program(target: Path, *options: str) -> Path:
+    """p4/v1model/netclone.p4 -> JSON for simple_switch."""
+    compiler = shutil.which("p4c-bm2-ss")
+    assert compiler is not None
+    subprocess.run(
+        [compiler, *options, "-o", str(target), str(P4 / "v1model" / "netclone.p4")],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return target
+
+
+@contextlib.contextmanager
+def running(program: Path, directory: Path, *options: str) -> Iterator[int]:
+    """A simple_switch of the test's own; yields its Thrift port."""
+    port = _free_port()
+    log = directory / "simple_switch.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [
+                "simple_switch",
+                f"--thrift-port={port}",
+                f"--notifications-addr=ipc://{directory}/notifications.ipc",
+                f"--device-id={os.getpid() % 1000}",
+                *options,
+                str(program),
+            ],
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        _wait_for(port, process, log)
+        yield port
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        assert process.poll() is None, log.read_text()
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"simple_switch does not listen on Thrift port {port}")
+
+
+class Bmv2Target:
+    """Plays scenarios of the role switch."""
+
+    def __init__(self, cli: RuntimeCli, packets: PacketPort) -> None:
+        self._cli, self._packets = cli, packets
+        self._switch = Bmv2Switch(cli)
+
+    def start(self, scenario: Scenario) -> None:
+        self._before = scenario.before
+        self._expected = scenario.after
+        for register in ("state", "shadow_state", "sequence", "filter", "requests", "fdb"):
+            self._cli.run([f"register_reset {register}"])
+        plan = plan_of(scenario)
+        changes = difference(self._switch.read(plan), plan)
+        self._switch.write(changes)
+        self._cli.run(list(_register_writes(scenario.before)))
+        self._counts = self._read_counters()
+
+    def feed(self, step: Step) -> Seen:
+        self._packets.send(step.port, step.frame)
+        frames = self._collect(len(step.out))
+        self._packets.send(MARKER_PORT, MARKER)
+        while (frame := self._packets.receive(2000)) != (LINUX, MARKER):
+            assert frame is not None, "the marker did not come back"
+            frames.append(frame)
+        counts = self._read_counters()
+        seen = {name: counts[name] - self._counts[name] for name in counts}
+        seen["not_netclone"] -= 1  # the marker
+        self._counts = counts
+        named = {_hook(name): count for name, count in seen.items() if count}
+        return Seen(frames, named)
+
+    def _collect(self, expected: int) -> list[tuple[int, bytes]]:
+        """As many frames as are expected, or those that come in time."""
+        frames: list[tuple[int, bytes]] = []
+        while len(frames) < expected and (frame := self._packets.receive(1000)) is not None:
+            frames.append(frame)
+        return frames
+
+    def _read_counters(self) -> dict[str, int]:
+        texts = self._cli.run([f"counter_read Ingress.reasons {n}" for n in REASONS.values()])
+        values = [int(text.split("packets=")[1].split(",")[0]) for text in texts]
+        return dict(zip(REASONS, values, strict=True))
+
+    def tables(self) -> Tables:
+        return {
+            **self._before,
+            "fdb": self._read_fdb(),
+            "state": self._read_states(),
+            "sequence": self._read("sequence", 0),
+            "filter": [
+                [idx, slot, hex(word)]
+                for idx, slot in self._slots("filter", 2)
+                if (word := self._read("filter", idx << SLOTS_LOG2 | slot))
+            ],
+            "requests": [
+                [slot, hex(word)]
+                for (slot,) in self._slots("requests", 1)
+                if (word := self._read("requests", slot))
+            ],
+        }
+
+    def _slots(self, table: str, width: int) -> set[tuple[int, ...]]:
+        """Those that the scenario speaks of."""
+        entries = [*self._before[table], *self._expected[table]]
+        return {tuple(entry[:width]) for entry in entries}
+
+    def _read(self, register: str, index: int) -> int:
+        return parse_register(self._cli.run([f"register_read {register} {index}"])[0])
+
+    def _read_all(self, register: str) -> list[int]:
+        text = self._cli.run([f"register_read {register}"])[0]
+        return [int(value) for value in text.rpartition("=")[2].split(",")]
+
+    def _read_fdb(self) -> dict[str, int]:
+        words = [word for word in self._read_all("fdb") if word]
+        return {(word >> 16).to_bytes(6, "big").hex(":"): word & 0xFFFF for word in words}
+
+    def _read_states(self) -> dict[str, int]:
+        states = self._read_all("Ingress.states.state")
+        assert states == self._read_all("Ingress.states.shadow_state")
+        known = {int(sid) for sid in self._before["state"]}
+        return {str(sid): q for sid, q in enumerate(states) if q or sid in known}
+
+
+def _hook(name: str) -> str:
+    return f"{'clone' if name in ('clone_sent', 'clone_lost') else 'ingress'}.{name}"
+
+
+def _register_writes(tables: Tables) -> Iterator[str]:
+    for sid, queue in tables["state"].items():
+        yield f"register_write Ingress.states.state {sid} {queue}"
+        yield f"register_write Ingress.states.shadow_state {sid} {queue}"
+    yield f"register_write sequence 0 {tables['sequence']}"
+    for idx, slot, word in tables["filter"]:
+        yield f"register_write filter {idx << SLOTS_LOG2 | slot} {int(word, 16)}"
+    for slot, word in tables["requests"]:
+        yield f"register_write requests {slot} {int(word, 16)}"
+
+
+def plan_of(scenario: Scenario) -> Plan:
+    """The scenario's tables as entries; servers may be missing or have no port there."""
+    config, servers = scenario.config, scenario.before["servers"]
+    entries: dict[Key, Action] = {
+        Key("Ingress.settings"): Action(
+            "configure",
+            (
+                ("racksched", int(config["racksched"] or not config.get("cloning", True))),
+                ("cloning", int(config.get("cloning", True))),
+                ("filter_slot_mask", (1 << SLOTS_LOG2) - 1),
+            ),
+        ),
+        Key("Ingress.hosts.hosts"): Action("to_port", (("port", LINUX),)),
+    }
+    for port in config["ports"]:
+        _set(entries, "destination_ports", {"destination_port": port}, "to_netclone")
+        _set(entries, "source_ports", {"source_port": port}, "from_netclone")
+    for idx in range(config["filter_tables"]):
+        _set(entries, "filter_tables", {"idx": idx}, "filter_exists")
+    for switch_id in {0, config["switch_id"]}:
+        own = {"own_id": config["switch_id"]}
+        _set(entries, "switch_ids", {"switch_id": switch_id}, "claimed", own)
+    for grp, (first, second) in scenario.before["groups"].items():
+        if int(grp) <= config["n_groups"]:
+            usable = {
+                f"usable_v{v}": _usable(servers, first, v) << 1 | _usable(servers, second, v)
+                for v in "46"
+            }
+            candidates = {"first": first, "second": second, **usable}
+            _set(entries, "groups", {"grp": int(grp)}, "candidates", candidates)
+    multicast = {}
+    for sid, server in servers.items():
+        _add_server(entries, int(sid), server)
+        if server["port"]:
+            multicast[MULTICAST_OF_SERVER | int(sid)] = (
+                Replica(server["port"]),
+                Replica(BMV2.copy_port, REPLICA_COPY),
+            )
+    for mac, port in scenario.before["fdb"].items():
+        word = int(mac.replace(":", ""), 16) << 16 | port
+        entries[Key("fdb", (("index", fdb_slot(mac)),))] = Action("write", (("value", word),))
+    return Plan(entries, multicast)
+
+
+def _add_server(entries: dict[Key, Action], sid: int, server: dict[str, Any]) -> None:
+    for version in "46":
+        address = server[f"ip{version}"]
+        if address is None:
+            continue
+        match = {"sid": sid, "src_addr": address}
+        _set(entries, f"sources_v{version}", match, "source_is_server")
+        if server["port"]:
+            key = Key(f"Ingress.address.addresses_v{version}", (("chosen", sid),))
+            params = (("address", address), ("mac", server["mac"]), ("port", server["port"]))
+            entries[key] = Action(f"to_ipv{version}", params)
+
+
+def _set(
+    entries: dict[Key, Action],
+    table: str,
+    match: dict[str, Any],
+    action: str,
+    params: dict[str, Any] | None = None,
+) -> None:
+    key = Key(f"Ingress.operands.{table}", tuple(match.items()))
+    entries[key] = Action(action, tuple((params or {}).items()))
+
+
+def _usable(servers: dict[str, Any], sid: int, version: str) -> int:
+    server = servers.get(str(sid))
+    return int(bool(server and server["port"] and server[f"ip{version}"]))

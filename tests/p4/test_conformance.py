@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The P4 program in simple_switch, on the corpus: packet by packet, byte by byte."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from netclone_host.control.bmv2_cli import RuntimeCli
+from tests.conformance.playing import play
+from tests.conformance.scenario import Scenario, corpus
+from tests.p4 import bmv2, tools
+from tests.p4.nanomsg import PacketPort
+
+
+def beyond_the_program(scenario: Scenario) -> str:
+    """Why a P4 switch does not have this rule; empty if it has."""
+    if scenario.config["server_timeout_ms"]:
+        return "failure detection: the control plane takes failed servers out"
+    if scenario.config["generic"]:
+        return "generic mode is XDP's"
+    if scenario.config.get("reserve"):
+        return "the reserve rule is not in the P4 programs"
+    return ""
+
+
+SWITCH_SCENARIOS = [scenario for scenario in corpus() if scenario.role == "switch"]
+SCENARIOS = [scenario for scenario in SWITCH_SCENARIOS if not beyond_the_program(scenario)]
+
+
+def test_nearly_all_of_the_corpus_is_played() -> None:
+    assert len(SCENARIOS) >= 0.9 * len(SWITCH_SCENARIOS)
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[bmv2.Bmv2Target]:
+    tools.require("p4c-bm2-ss", "simple_switch", "simple_switch_CLI")
+    directory = tmp_path_factory.mktemp("bmv2")
+    program = bmv2.compile_program(
+        directory / "netclone.json", f"-DNETCLONE_FILTER_TABLES={bmv2.FILTER_TABLES}"
+    )
+    address = f"ipc://{directory}/packets.ipc"
+    with (
+        bmv2.running(program, directory, f"--packet-in={address}") as port,
+        RuntimeCli(port) as cli,
+    ):
+        packets = PacketPort(address)
+        yield bmv2.Bmv2Target(cli, packets)
+        packets.close()
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+def test_bmv2(target: bmv2.Bmv2Target, scenario: Scenario) -> None:
+    play(target, scenario)
