@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import os
+import resource
+
 from loadgen.clients import ClientPlan, Stop
 from loadgen.schemes import find_scheme
 from loadgen.workload import parse_workload
 from netclone_host.rack.plan import Plan
-from netclone_host.rack.scale import Calibration
+from netclone_host.rack.scale import Calibration, carried
 from netclone_host.rack.sweep import Traffic
 
 # Short: the clients send as fast as they can, which leaves nothing for anybody else.
@@ -18,7 +21,7 @@ SERVICE = "const:1us"
 
 
 def calibrate(plan: Plan, seed: int) -> Calibration:
-    """Saturate the rack for a moment; answers in the window are what it carries."""
+    """Saturate the rack for a moment, and see what came through and what it cost."""
     clients = ClientPlan(
         scheme=find_scheme("baseline"),
         rate_rps=1.0,
@@ -30,5 +33,15 @@ def calibrate(plan: Plan, seed: int) -> Calibration:
         saturate=True,
     )
     with Traffic(plan, parse_workload(SERVICE), 1.0, seed) as traffic:
+        before_s = _processor_s()
         summary = traffic.run(clients, Stop())
-    return Calibration(summary.window_answers / DURATION_S)
+        spent_s = _processor_s() - before_s
+    seen_rps = summary.window_answers / DURATION_S
+    cost_s = spent_s / max(1, summary.responses)
+    return Calibration(carried(seen_rps, cost_s, len(os.sched_getaffinity(0))), cost_s)
+
+
+def _processor_s() -> float:
+    """Of all threads; soft interrupts that they run are theirs on most kernels."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime

@@ -32,6 +32,8 @@ __all__ = ["Asked", "parse", "run", "write_json"]
 
 MAX_LOAD = 2.0
 WARMUP_SHARE = 0.2
+WIDTH = 110
+"""Columns of what does not go to a terminal."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ def run(
     # Killed politely, it still takes down what it has built.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     # Progress goes to standard error: standard output has the table alone.
-    console = Console(stderr=True)
+    console = Console(stderr=True, width=None if sys.stderr.isatty() else WIDTH)
     with available_rack(rack, topology, options, console) as plan:
         check_schemes(plan, list(asked.schemes))
         mode = programs.mode_of(plan)
@@ -120,7 +122,7 @@ def run(
         f"{len(plan.servers)} servers, {settings.workload.service.text}, jitter "
         f"{settings.workload.jitter}, time x{settings.time_scale:g}, XDP {mode}"
     )
-    Console(width=None if sys.stdout.isatty() else 110).print(report.table(records, title))
+    Console(width=None if sys.stdout.isatty() else WIDTH).print(report.table(records, title))
     if out is not None:
         report.write_all(out, records, _described(plan, settings, title))
         Console().print(f"wrote {out}/summary.json, latency.csv, latency.png")
@@ -161,8 +163,8 @@ def _settings(plan: Plan, asked: Asked, console: Console) -> SweepSettings:
             found, asked.workload, n_workers, [s.name for s in asked.schemes], asked.loads
         )
         console.print(
-            f"calibration: {found.copies_per_s:,.0f} requests/s "
-            f"({found.cost_us:.1f} us each), so time is stretched {time_scale:g} times",
+            f"calibration: a request costs {found.cost_s * 1e6:.1f} us of processor time, "
+            f"{found.copies_per_s:,.0f} a second; so time is stretched {time_scale:g} times",
             style="dim",
         )
     return SweepSettings(

@@ -19,6 +19,8 @@ TARGET_SHARE = 0.3
 # Of a run that its servers cannot keep up with anyway: its latency is that of their queues.
 OVERLOADED_SHARE = 0.6
 MIN_SCALE = 1.0
+# Of the processors' time: clients and servers wait for each other now and then.
+PARALLEL_SHARE = 0.7
 # A delay of the machine (a scheduler's slice) must be short beside a stretched service.
 MACHINE_DELAY_NS = 100_000.0
 MIN_SERVICES_PER_DELAY = 25.0
@@ -26,15 +28,25 @@ MIN_SERVICES_PER_DELAY = 25.0
 
 @dataclass(frozen=True)
 class Calibration:
-    """What the rack carried when it was asked for all it can."""
+    """What the rack carries when it is asked for all it can."""
 
     copies_per_s: float
     """Requests through client, switch and server, and their responses back."""
+    cost_s: float = math.nan
+    """Processor time of each."""
 
-    @property
-    def cost_us(self) -> float:
-        """Time from one request's end to the next one's, both processors together."""
-        return 1e6 / self.copies_per_s if self.copies_per_s else math.inf
+
+def carried(seen_rps: float, cost_s: float, processors: int) -> float:
+    """Requests per second of a machine that has nothing else to do.
+
+    What came through while other programs ran says too little; the processor time that it
+    took says more, but not all where the kernel counts interrupts apart. So the former
+    bounds the latter. The generator has no use for more than two processors.
+    """
+    if cost_s <= 0:
+        return seen_rps
+    by_cost = PARALLEL_SHARE * min(processors, 2) / cost_s
+    return min(max(seen_rps, by_cost), 3 * seen_rps)
 
 
 def copies_per_request(scheme: str, load: float) -> float:

@@ -185,6 +185,14 @@ def test_the_time_scale_keeps_the_busiest_run_below_what_the_machine_carries() -
     assert [scale.round_up(x) for x in (1.0, 99.1, 101, 1234)] == [1, 100, 110, 1300]
 
 
+def test_what_the_machine_carries_does_not_depend_on_who_else_uses_it() -> None:
+    assert scale.carried(70_000, 20e-6, 2) == pytest.approx(70_000)  # alone
+    assert scale.carried(30_000, 20e-6, 2) == pytest.approx(70_000)  # among others
+    assert scale.carried(30_000, 20e-6, 1) == pytest.approx(35_000)
+    assert scale.carried(10_000, 1e-6, 2) == 30_000  # the cost was not all counted
+    assert scale.carried(10_000, 0.0, 2) == 10_000
+
+
 def test_ratios_to_the_baseline() -> None:
     def record(scheme: str, load: float, p99_us: float) -> RunRecord:
         return RunRecord("rack", scheme, "", "", load, 1, 1, 1, 1, 0, 0, p99_us=p99_us)
