@@ -32,11 +32,11 @@ NC_TC(nc_server_out)
 	nc_u32 reason;
 
 	if (!cfg)
-		return TC_ACT_OK;
+		return TC_ACT_UNSPEC; /* others' filters come next */
 	frame = nc_pulled(ctx);
 	reason = nc_server_egress(NC_ENV, cfg, &frame, &out);
 	if (reason == NC_CTR_response_stamped && nc_replace_l4_check(ctx, &out) < 0)
 		reason = NC_CTR_checksum_failed;
 	nc_count(NC_ENV, NC_HOOK_EGRESS, reason);
-	return reason == NC_CTR_checksum_failed ? TC_ACT_SHOT : TC_ACT_OK;
+	return reason == NC_CTR_checksum_failed ? TC_ACT_SHOT : TC_ACT_UNSPEC;
 }

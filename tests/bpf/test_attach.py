@@ -23,6 +23,7 @@ from netclone_host.errors import ForeignProgramError, UserError
 from .conftest import TOPOLOGY, ForeignFilter, Namespace, run
 
 SWITCH_PORTS = ("p0", "p1", "p2")
+_TEST_TYPE = 0x88B5  # EtherType for local experiments
 
 
 def server(ifname: str = "eth0", **more: object) -> AttachRequest:
@@ -326,3 +327,30 @@ def test_bcc_loads_the_same_text(switch_ports: list[str]) -> None:
     attach(AttachRequest(("p2",), Role.SERVER, server_id=3, loader="bcc"))
     assert state.read_in_flight(state.attached_to("p2")) == 0
     detach("p2")
+
+
+@pytest.mark.parametrize("role", [Role.SERVER, Role.CLIENT])
+def test_a_filter_behind_ours_still_sees_every_packet(
+    host: str, role: Role, not_ours: Path
+) -> None:
+    """Ours ends no classification: somebody else's filter drops what it dropped before."""
+    attach(AttachRequest((host,), role, server_id=0, servers=2))
+    with (
+        socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sender,
+        socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_TEST_TYPE)) as wire,
+    ):
+        sender.bind((host, 0))
+        wire.bind(("wire", _TEST_TYPE))
+        wire.settimeout(10)
+        ordinary = bytes(12) + _TEST_TYPE.to_bytes(2, "big") + bytes(60)
+        sender.send(ordinary)
+        assert wire.recv(100) == ordinary
+        where = ("dev", host, "egress", "prio", "30000")
+        run("tc", "filter", "add", *where, "bpf", "da", "obj", str(not_ours), "sec", "tc_drop")
+        with pytest.raises(OSError, match="No buffer space"):  # what a drop looks like here
+            sender.send(ordinary)
+        run("tc", "filter", "del", *where)
+        marked = ordinary[:-1] + b"\x01"
+        sender.send(marked)
+        assert wire.recv(100) == marked
+    detach(host)
