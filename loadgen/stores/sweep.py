@@ -28,6 +28,7 @@ from loadgen.stores.server import StoreServer, make_mix
 from loadgen.workload import parse_workload
 from netclone_host.errors import NetcloneError
 from netclone_host.rack import netns
+from netclone_host.rack.app_state import app_state_fds
 from netclone_host.rack.counting import Counting, difference
 from netclone_host.rack.plan import Plan
 from netclone_host.rack.schemes import coordinator_of, switch_as
@@ -110,14 +111,20 @@ class StoreRack:
             Endpoint(str(node.ip4 or node.ip6), 0, netns.path_of(node.netns))
             for node in plan.clients
         ]
-        self._workers = [
-            StoreServer(VirtualServer(where, node.server_id, node.workers), store, sweep.objects)
-            for where, node, store in zip(self.servers, plan.servers, stores, strict=True)
-        ]
         self._undo = ExitStack()
+        fds = self._undo.enter_context(app_state_fds(plan))
+        self._workers = [
+            StoreServer(
+                VirtualServer(where, node.server_id, node.workers, app_state_fd=fd),
+                store,
+                sweep.objects,
+            )
+            for where, node, store, fd in zip(self.servers, plan.servers, stores, fds, strict=True)
+        ]
 
     def __enter__(self) -> StoreRack:
         with ExitStack() as undo:
+            undo.push(self._undo.pop_all())
             for worker in self._workers:
                 undo.enter_context(worker)
             for client in self.clients:

@@ -19,6 +19,7 @@ from loadgen.schemes import Scheme
 from loadgen.servers import VirtualServer, VirtualServers
 from loadgen.workload import Workload
 from netclone_host.rack import netns
+from netclone_host.rack.app_state import app_state_fds
 from netclone_host.rack.counting import Counting, Snapshot, difference
 from netclone_host.rack.plan import Node, Plan
 from netclone_host.rack.schemes import coordinator_of, switch_as
@@ -102,10 +103,12 @@ class Traffic:
         port = plan.topology.switch.ports[0] if plan.topology.switch.ports else DEFAULT_PORT
         self.clients = [endpoint(node, 0) for node in plan.clients]
         self.servers = [endpoint(node, port) for node in plan.servers]
+        self._undo = ExitStack()
+        fds = self._undo.enter_context(app_state_fds(plan))
         self._virtual = VirtualServers(
             [
-                VirtualServer(where, node.server_id, node.workers, stamp=False)
-                for where, node in zip(self.servers, plan.servers, strict=True)
+                VirtualServer(where, node.server_id, node.workers, app_state_fd=fd)
+                for where, node, fd in zip(self.servers, plan.servers, fds, strict=True)
             ],
             workload,
             time_scale=time_scale,
@@ -121,6 +124,7 @@ class Traffic:
 
     def __enter__(self) -> Traffic:
         with ExitStack() as undo:
+            undo.push(self._undo.pop_all())
             undo.enter_context(self._virtual)
             if self.coordinator is not None:
                 undo.enter_context(self.coordinator)

@@ -80,3 +80,15 @@ def test_laedge_needs_a_second_client(rack_name: str) -> None:
     asked = job.parse(**(ASKED | {"schemes": "laedge"}))
     with pytest.raises(UserError, match="laedge needs a node"):
         job.run(rack_name, default_topology(2, 1, 4), Options(), asked, None)
+
+
+def test_servers_that_tell_their_queue_themselves(rack_name: str) -> None:
+    """--state app: switch and servers act on what the application says."""
+    asked = job.parse(**(ASKED | {"schemes": "netclone", "loads": "0.9", "duration": "1s"}))
+    options = Options(state=abi.StateSource.APP)
+    (record,) = job.run(rack_name, default_topology(2, 2, 2), options, asked, None)
+    assert record.answered == record.sent
+    assert record.cloned < 0.9 * record.sent
+    assert record.counters["sw.ingress.not_cloned"] > 0
+    # Nobody counts requests in flight: a clone is dropped because the application said so.
+    assert record.clones_dropped > 0
