@@ -21,6 +21,8 @@ def detach(ifname: str) -> Attachment:
     UserError if NetClone is not attached to it.
     """
     privilege.require()
+    # Where the pins cannot be seen, the program would stay and its journal go.
+    pins.require_mounted()
     with journal.locked():
         namespace = netns.current()
         attachment = find(ifname, namespace)

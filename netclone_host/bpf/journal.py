@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from netclone_host.bpf import netns
+from netclone_host.bpf import netns, pins
+from netclone_host.errors import UserError
 
 
 def run_dir() -> Path:
@@ -84,6 +85,7 @@ class Attachment:
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
         fd, temporary = tempfile.mkstemp(dir=self.path.parent, prefix=".new-")
         try:
+            os.fchmod(fd, 0o644)  # `status` is for everybody
             with os.fdopen(fd, "w") as file:
                 json.dump(dataclasses.asdict(self), file, indent=1)
             Path(temporary).rename(self.path)
@@ -103,9 +105,15 @@ class Attachment:
 
 
 def _read(path: Path) -> Attachment:
-    document = json.loads(path.read_text())
-    document["ports"] = [Port(**port) for port in document["ports"]]
-    return Attachment(**document)
+    try:
+        document = json.loads(path.read_text())
+        document["ports"] = [Port(**port) for port in document["ports"]]
+        return Attachment(**document)
+    except (ValueError, KeyError, TypeError):
+        raise UserError(
+            f"the journal {path} is damaged, or of another version",
+            hint=f"remove it, and the pins of the same name below {pins.root()}",
+        ) from None
 
 
 def attachments(netns_inode: int | None = None) -> list[Attachment]:

@@ -64,6 +64,8 @@ def examine() -> list[Finding]:
 def _find(probe: _Probe) -> Finding:
     try:
         return Finding(probe.name, True, probe.needed, probe.check(), "")
+    except PermissionError as error:
+        return Finding(probe.name, False, probe.needed, str(error), "run it with sudo")
     except (Missing, NetcloneError, OSError, subprocess.SubprocessError) as error:
         return Finding(probe.name, False, probe.needed, str(error), probe.hint)
 

@@ -113,7 +113,8 @@ def read_in_flight(attachment: Attachment) -> int:
 
 def health(attachment: Attachment) -> str:
     """`attached`, `incomplete` (attach died), `stale` (interface or namespace is gone),
-    `detached` (somebody took the program off), `unknown` (of another namespace)."""
+    `detached` (somebody took the program off), `unknown` (the pins cannot be seen: no
+    privilege, or /sys/fs/bpf is hidden)."""
     namespace = netns.current()
     if not attachment.complete:
         return "incomplete"
@@ -125,9 +126,13 @@ def health(attachment: Attachment) -> str:
 
 
 def _health_from_afar(attachment: Attachment) -> str:
+    if not pins.is_mounted(pins.bpffs()):
+        return "unknown"
     for port in attachment.ports:
         try:
             link = kernel.pinned_link(attachment.link_pin(port))
+        except PermissionError:
+            return "unknown"
         except OSError:
             return "detached"
         if link.ifindex != port.ifindex:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from netclone_host.errors import NetcloneError
+from netclone_host.errors import NetcloneError, PrivilegeError
 
 # Verb -> module that holds a click command of the same name.
 VERBS = {
@@ -53,6 +53,11 @@ class LazyGroup(click.Group):
         except NetcloneError as error:
             print_error(error)
             sys.exit(error.exit_status)
+        except PermissionError as error:
+            where = f" ({error.filename})" if error.filename else ""
+            refused = PrivilegeError(f"this needs more privilege{where}", hint="run it with sudo")
+            print_error(refused)
+            sys.exit(refused.exit_status)
 
 
 def print_error(error: NetcloneError) -> None:

@@ -18,7 +18,8 @@ def status(as_json: bool, everywhere: bool) -> None:
     """List where NetClone is attached, and how it is doing there.
 
     Health is attached, incomplete (an attach died: detach clears it), stale (the interface
-    or its namespace is gone) or detached (somebody took the program off).
+    or its namespace is gone), detached (somebody took the program off) or unknown (without
+    root, or where /sys/fs/bpf is hidden).
     """
     records = [state.describe(entry) for entry in state.attachments(everywhere)]
     if as_json:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 from collections.abc import Callable, Iterator
@@ -362,3 +363,52 @@ def test_objects_not_built(
 
     monkeypatch.setattr(libbpf_loader, "OBJECT_DIR", tmp_path)
     refused("attach", host, *SERVER, error="there is no compiled object", hint="make setup")
+
+
+def test_detach_where_the_pins_are_hidden(
+    refused: Callable[..., None], host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in `ip netns exec`, which mounts /sys anew: the program would stay."""
+    assert netclone_host("attach", host, *SERVER).exit_code == 0
+    with monkeypatch.context() as hidden:
+        hidden.setenv("NETCLONE_BPFFS", str(tmp_path))
+        refused("detach", host, error="no BPF file system is mounted", hint="nsenter")
+        (record,) = json.loads(netclone_host("status", "--json").output)
+        assert record["health"] == "unknown"
+    assert netclone_host("detach", host).exit_code == 0
+
+
+def test_a_damaged_journal(refused: Callable[..., None], host: str) -> None:
+    assert netclone_host("attach", host, *SERVER).exit_code == 0
+    (attachment,) = journal.attachments()
+    whole = attachment.path.read_text()
+    attachment.path.write_text(whole[:50])
+    for words in (("status",), ("stats", host), ("detach", host), ("attach", host, *SERVER)):
+        result = netclone_host(*words)
+        assert result.exit_code == 2
+        assert f"the journal {attachment.path} is damaged" in result.output
+    attachment.path.write_text(whole)
+    assert netclone_host("detach", host).exit_code == 0
+
+
+def test_without_privilege_status_still_answers(host: str, tmp_path: Path) -> None:
+    """A real process of nobody's."""
+    assert netclone_host("attach", host, *SERVER).exit_code == 0
+    child = os.fork()
+    if child == 0:
+        tmp_path.parent.parent.chmod(0o755)
+        tmp_path.parent.chmod(0o755)
+        tmp_path.chmod(0o755)
+        os.setresgid(65534, 65534, 65534)
+        os.setresuid(65534, 65534, 65534)
+        status, stats = netclone_host("status", "--json"), netclone_host("stats", host)
+        os._exit(
+            not (
+                status.exit_code == 0
+                and json.loads(status.output)[0]["health"] == "unknown"
+                and stats.exit_code == 2
+                and "this needs more privilege" in stats.output
+            )
+        )
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert netclone_host("detach", host).exit_code == 0
