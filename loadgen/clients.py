@@ -308,10 +308,16 @@ def _sum(plan: ClientPlan, streams: Sequence[_Stream]) -> ClientSummary:
             getattr(total, name).merge(getattr(r, name))
         _note_end(total, r)
         total.io = stream.io.name
-    if abs(total.clock_step_ns) > CLOCK_STEP_NS:
-        total.notes.append(f"the clock was stepped by {total.clock_step_ns * 1e-6:.1f} ms")
-        total.partial = total.partial or plan.kernel_timestamps
+    note_clock(total, total.clock_step_ns, kernel_timestamps=plan.kernel_timestamps)
     return total
+
+
+def note_clock(total: ClientSummary, step_ns: int, *, kernel_timestamps: bool) -> None:
+    """Notes a step of CLOCK_REALTIME. Only the kernel's timestamps are made with it: with them
+    some latencies are wrong, and the run is partial."""
+    if abs(step_ns) > CLOCK_STEP_NS:
+        total.notes.append(f"the clock was stepped by {step_ns * 1e-6:.1f} ms")
+        total.partial = total.partial or kernel_timestamps
 
 
 def _io_failure(result: ClientResult) -> str:

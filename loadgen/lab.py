@@ -41,8 +41,8 @@ class Pair:
 
 
 @contextlib.contextmanager
-def veth_pair() -> Iterator[Pair]:
-    """The pair, removed at the end. Needs root."""
+def veth_pair(queues: int = 1) -> Iterator[Pair]:
+    """The pair, removed at the end; each end has so many queues. Needs root."""
     tag = f"{os.getpid()}-{uuid.uuid4().hex[:6]}"
     pair = Pair(
         Node(netns.NAMED / f"lab-{tag}-c", "10.9.0.1"),
@@ -57,7 +57,14 @@ def veth_pair() -> Iterator[Pair]:
                 "add",
                 ifname=IFNAME,
                 kind="veth",
-                peer={"ifname": IFNAME, "net_ns_fd": pair.server.netns.name},
+                num_tx_queues=queues,
+                num_rx_queues=queues,
+                peer={
+                    "ifname": IFNAME,
+                    "net_ns_fd": pair.server.netns.name,
+                    "num_tx_queues": queues,
+                    "num_rx_queues": queues,
+                },
             )
         for node in (pair.client, pair.server):
             _bring_up(node)

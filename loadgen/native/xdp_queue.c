@@ -172,6 +172,7 @@ void xdp_queue_drops(struct xdp_queue *q, uint64_t *starved, uint64_t *all)
 
 	if (getsockopt(q->fd, SOL_XDP, XDP_STATISTICS, &s, &len))
 		return;
-	*starved += s.rx_fill_ring_empty_descs;
-	*all += s.rx_dropped + s.rx_ring_full + s.rx_fill_ring_empty_descs;
+	/* In copy mode a packet without a frame counts twice: dropped, and ring empty. */
+	*all += s.rx_dropped + s.rx_ring_full + (q->zero_copy ? s.rx_fill_ring_empty_descs : 0);
+	*starved += s.rx_dropped + s.rx_ring_full + s.rx_fill_ring_empty_descs;
 }

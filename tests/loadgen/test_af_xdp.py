@@ -3,7 +3,12 @@
 
 from __future__ import annotations
 
+import json
 import os
+import signal
+import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -41,9 +46,9 @@ def attach_server(pair: Pair, state_source: StateSource) -> None:
 
 
 @pytest.fixture
-def pair() -> Iterator[Pair]:
-    """Client and server joined by a veth pair, both with their programs."""
-    with veth_pair() as made:
+def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
+    """Client and server joined by a veth pair, both with their programs; by parameter: queues."""
+    with veth_pair(getattr(request, "param", 1)) as made:
         with netns.entered(made.client.netns):
             attach.attach(AttachRequest((IFNAME,), Role.CLIENT, servers=2))
         attach_server(made, StateSource.APP)
@@ -114,6 +119,47 @@ def test_link_down_ends_the_run_with_what_there_is(pair: Pair) -> None:
     assert summary.answered > 500
     assert "the link went down" in summary.notes
     assert not summary.kept_schedule
+
+
+def test_starved_ring_ends_the_run_and_is_reported(pair: Pair) -> None:
+    """A client that stands still while more packets come than it has frames for."""
+    with servers(pair):
+        probe(pair.client.endpoint(0), [pair.server.endpoint()])
+    client = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "loadgen.cli", "client", "--netns", str(pair.client.netns)),
+            *("--from", "10.9.0.1:20000", "--server", "10.9.0.2", "--rate", "10", "--no-probe"),
+            *("--duration", "30s", "--io", "af_xdp", "--interface", IFNAME, "--json", "-"),
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    response = bytearray(84)
+    response[3] = 1  # TYPE
+    response[11] = 1  # GRP
+    with netns.entered(pair.server.netns), socket.socket(type=socket.SOCK_DGRAM) as sock:
+        sock.bind((pair.server.ip, 1000))
+        sock.settimeout(20)
+        sock.recv(2048)  # the client is at work
+        client.send_signal(signal.SIGSTOP)
+        for _ in range(3000):
+            sock.sendto(response, (pair.client.ip, 20000))
+        client.send_signal(signal.SIGCONT)
+    output, _ = client.communicate(timeout=20)
+    assert client.returncode == 3
+    (record,) = json.loads(output)
+    assert record["partial"]
+    assert "the receive ring starved" in record["note"]
+    assert record["link_drops"] > 500
+
+
+@pytest.mark.parametrize("pair", [2], indirect=True)
+def test_two_queues(pair: Pair) -> None:
+    with servers(pair):
+        probe(pair.client.endpoint(0), [pair.server.endpoint()])
+        both = IoOptions("af_xdp", IFNAME, queues=2)
+        summary = run_clients(plan(both), [pair.client.endpoint(5555)], [pair.server.endpoint()])
+    assert summary.answered == summary.sent > 500
 
 
 def test_linux_gets_the_packets_again_afterwards(pair: Pair) -> None:

@@ -13,6 +13,7 @@ from loadgen.coordinator import Coordinator, CoordinatorStats
 from loadgen.endpoints import Endpoint
 from loadgen.schemes import find_scheme
 from loadgen.servers import VirtualServer, VirtualServers
+from loadgen.stores.server import make_mix
 from loadgen.workload import parse_workload
 from netclone_host.errors import UserError
 
@@ -79,6 +80,22 @@ def test_a_dead_server_gives_its_slots_back(loopback: Loopback) -> None:
     assert stats.timeouts > 4
     assert summary.answered > 0.8 * summary.sent
     assert stats.first_responses == summary.answered
+
+
+def test_writes_go_to_the_primary_alone(loopback: Loopback) -> None:
+    at, *servers = loopback(4)
+    nodes = [VirtualServer(e, i) for i, e in enumerate(servers)]
+    writes = make_mix(1000, 0.99, 0.0, 1.0, 1)
+    with (
+        VirtualServers(nodes, parse_workload("const:100us")) as running,
+        Coordinator(at, servers) as coordinator,
+    ):
+        for scheme, targets in (("laedge", [at]), ("c-clone", servers), ("baseline", servers)):
+            plan = ClientPlan(find_scheme(scheme), rate_rps=400, duration_s=0.3, mix=writes)
+            summary = run_clients(plan, [CLIENT], targets)
+            assert summary.answered == summary.copies_sent == summary.sent > 50
+    assert running.stats[1].received == running.stats[2].received == 0
+    assert stats_of(coordinator).cloned == 0
 
 
 def test_wrong_slots() -> None:

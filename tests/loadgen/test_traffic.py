@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from loadgen.arrivals import CONSTANT, parse_arrivals
-from loadgen.clients import ClientPlan, Stop, run_clients
+from loadgen.clients import ClientPlan, ClientSummary, Stop, note_clock, run_clients
 from loadgen.endpoints import Endpoint, probe
 from loadgen.report import make_record
 from loadgen.schemes import find_scheme, parse_schemes
@@ -217,6 +217,40 @@ def test_a_rate_beyond_the_machine_is_reported(loopback: Loopback) -> None:
     assert not summary.kept_schedule
     assert summary.unsent > 0
     assert summary.offered_rps == pytest.approx(50e6, rel=0.01)
+
+
+def test_one_request_a_second(loopback: Loopback) -> None:
+    at = loopback(1)
+    with servers(at):
+        summary = run_clients(plan(arrivals=CONSTANT, rate_rps=1, duration_s=3.5), [CLIENT], at)
+    assert summary.answered == summary.sent == 3
+    assert summary.sent_gap.mean_ns == pytest.approx(1e9, rel=0.05)
+
+
+def test_trace_of_gaps_keeps_its_shape(loopback: Loopback, tmp_path: Path) -> None:
+    file = tmp_path / "gaps"
+    file.write_text("1ms\n3ms\n")
+    at = loopback(1)
+    with servers(at):
+        summary = run_clients(
+            plan(arrivals=parse_arrivals(f"trace:{file}"), rate_rps=1000), [CLIENT], at
+        )
+    # Stretched to a mean of 1 ms: 0.5 and 1.5 ms in turn.
+    assert summary.sched_gap.quantile_ns(0.3) == pytest.approx(0.5e6, rel=1e-3)
+    assert summary.sched_gap.quantile_ns(0.7) == pytest.approx(1.5e6, rel=1e-3)
+
+
+def test_a_clock_that_is_stepped_makes_the_run_partial() -> None:
+    total = ClientSummary()
+    note_clock(total, 5_000_000, kernel_timestamps=True)
+    assert total.partial
+    assert total.notes == ["the clock was stepped by 5.0 ms"]
+    unharmed = ClientSummary()
+    note_clock(unharmed, 5_000_000, kernel_timestamps=False)
+    assert not unharmed.partial
+    assert unharmed.notes
+    note_clock(quiet := ClientSummary(), 1000, kernel_timestamps=True)
+    assert not quiet.notes
 
 
 def test_errors(loopback: Loopback) -> None:
