@@ -50,7 +50,9 @@ def compare(where: str, scenario: Scenario, step: Step, seen: Seen) -> None:
         expected = [(step.out[0][0], with_choice_of(seen.frames[0][1], step, scenario))]
     assert seen.counters == step.counters, f"{where}: counters"
     ours, theirs = sorted(expected), sorted(seen.frames)
-    assert [port for port, _ in theirs] == [port for port, _ in ours], f"{where}: ports"
+    assert [port for port, _ in theirs] == [port for port, _ in ours], (
+        f"{where}: ports {[port for port, _ in theirs]}, not {[port for port, _ in ours]}"
+    )
     for (port, want), (_, got) in zip(ours, theirs, strict=True):
         assert got == want, f"{where}: frame out of port {port}\n{difference(want, got)}"
 

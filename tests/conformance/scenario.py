@@ -13,6 +13,9 @@ CORPUS = Path(__file__).parent / "corpus"
 
 Tables = dict[str, Any]
 
+GENERATED = "generated"
+"""Name of a scenario whose expectations are the oracle's."""
+
 
 @dataclass
 class Step:

@@ -9,12 +9,11 @@ from typing import Any
 
 from netclone_host import model
 from tests.conformance.playing import Seen
+from tests.conformance.runners.tables import MS, SLICES, inflight_slot, slice_shift_of
 from tests.conformance.scenario import Scenario, Step, Tables
 
-MS = 1_000_000
 START_NS = 1_000_000_000_000
 """The clock does not start at 0: a time of 0 means never in some tables."""
-SLICES = 7
 
 
 def mac_bytes(text: str) -> bytes:
@@ -23,11 +22,6 @@ def mac_bytes(text: str) -> bytes:
 
 def mac_text(value: int) -> str:
     return value.to_bytes(6, "big").hex(":")
-
-
-def slice_shift_of(request_timeout_ms: int) -> int:
-    """The longest power of two of ns that is at most an eighth of the timeout."""
-    return (request_timeout_ms * MS // 8).bit_length() - 1
 
 
 class Oracle:
@@ -94,6 +88,7 @@ def build_server(config: dict[str, Any], tables: Tables) -> model.Server:
         slice_ns=1 << slice_shift_of(config["request_timeout_ms"]),
         slices=SLICES,
         reserve=config.get("reserve", False),
+        slot_of=inflight_slot,
         app_queue_length=(tables["app_queue_length"] if config["state_source"] == "app" else None),
     )
 
@@ -131,8 +126,10 @@ def read_address(server: model.Address) -> dict[str, Any]:
 
 def read_server(server: model.Server, now_ns: int) -> Tables:
     now = now_ns // server.slice_ns
-    live = sum(now - born < server.slices for born in server.in_flight.values())
-    return {"in_flight": live, "app_queue_length": server.app_queue_length or 0}
+    return {
+        "in_flight": server.count_in_flight(now),
+        "app_queue_length": server.app_queue_length or 0,
+    }
 
 
 def read_client(client: model.Client, now_ns: int) -> Tables:

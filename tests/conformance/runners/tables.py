@@ -7,11 +7,14 @@ interface index each of them is (the native library's are the numbers themselves
 
 from __future__ import annotations
 
+import functools
 import ipaddress
+import operator
 from collections.abc import Callable
 from typing import Any
 
 from netclone_host.bpf import abi
+from netclone_host.model.server import Identity
 from tests.conformance.scenario import Tables
 
 MS = 1_000_000
@@ -115,3 +118,29 @@ def live_in_flight(slices: abi.Slices, config: abi.ServerConfig, now_ns: int) ->
         for word in slices.slice
         if (now - (word >> 32)) & 0xFFFFFFFF < config.slices
     )
+
+
+def inflight_slot(request: Identity) -> int:
+    """Slot of a request in nc_inflight (inflight.h), of fields as they lie in memory."""
+    client, port_number, req_id, client_id = request
+    words = [int.from_bytes(client[at : at + 4], "little") for at in range(0, len(client), 4)]
+    ip, port = functools.reduce(operator.xor, words), _swapped(port_number, 2)
+    if client_id is None and req_id:
+        offset = (ip + (port << 13)) * 0x9E3779B1 % (1 << 32) >> 16
+        return (req_id + offset) % (1 << abi.INFLIGHT_SLOTS_LOG2)
+    key = (ip << 32 | _swapped(req_id, 4)) + port * 0xBF58476D1CE4E5B9
+    if client_id is not None:
+        key += (_swapped(client_id, 2) + 1) * 0x94D049BB133111EB
+    return (_mixed(key) >> 16 or 1) % (1 << abi.INFLIGHT_SLOTS_LOG2)
+
+
+def _swapped(value: int, size: int) -> int:
+    return int.from_bytes(value.to_bytes(size, "big"), "little")
+
+
+def _mixed(x: int) -> int:
+    """nc_mix of identity.h."""
+    x = x * 0x9E3779B97F4A7C15 % (1 << 64)
+    x ^= x >> 32
+    x = x * 0xD6E8FEB86659FD93 % (1 << 64)
+    return x ^ x >> 29

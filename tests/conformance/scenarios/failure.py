@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Failure of a server (section 3.6, and detection in the data plane, beyond the paper).
 
-Timeouts of a second and steps that keep half a second's distance from them, so that the
+Timeouts of 400 ms and steps that keep 200 ms away from them, so that the
 runners without a clock of their own can play these in real time.
 """
 
@@ -94,30 +94,30 @@ def steering(book: Book) -> None:
     scenario = book.switch(
         "failed-first-is-avoided",
         "a silent server is not chosen",
-        server_timeout_ms=1000,
+        server_timeout_ms=400,
         state=SECOND_BUSY,
     )
     scenario.send(7, ask, (1, to_first), counts="not_cloned")
-    scenario.send(7, ask, (2, ask.to(S1, req_id=2)), counts="not_cloned", at_ms=1500)
+    scenario.send(7, ask, (2, ask.to(S1, req_id=2)), counts="not_cloned", at_ms=600)
     scenario.leaves(sequence=2, owed={"0": 1, "1": 1})
 
     scenario = book.switch(
-        "failed-second-not-cloned-to", "nor cloned to, although idle", server_timeout_ms=1000
+        "failed-second-not-cloned-to", "nor cloned to, although idle", server_timeout_ms=400
     )
     other = request(grp=5)  # servers 1, 2
     both = other.to(S1, req_id=1, clo=1, sid=2)
     scenario.send(7, other, (2, both), (3, both.to(S2, clo=2)), counts="cloned")
     alive = response(2, grp=5, req_id=1, clo=2)
     scenario.send(3, alive, (7, alive), counts="response_first")
-    scenario.send(7, ask, (1, ask.to(S0, req_id=2)), counts="not_cloned", at_ms=1500)
+    scenario.send(7, ask, (1, ask.to(S0, req_id=2)), counts="not_cloned", at_ms=600)
     scenario.leaves(sequence=2, owed={"0": 1, "1": 1}, filter=[held(0, 1)])
 
     scenario = book.switch(
-        "failed-both-first-gets-it", "both silent: the first gets it", server_timeout_ms=1000
+        "failed-both-first-gets-it", "both silent: the first gets it", server_timeout_ms=400
     )
     first = ask.to(S0, req_id=1, clo=1, sid=1)
     scenario.send(7, ask, (1, first), (2, first.to(S1, clo=2)), counts="cloned")
-    scenario.send(7, ask, (1, ask.to(S0, req_id=2)), counts="not_cloned", at_ms=1500)
+    scenario.send(7, ask, (1, ask.to(S0, req_id=2)), counts="not_cloned", at_ms=600)
     scenario.leaves(sequence=2, owed={"0": 2, "1": 1})
 
     scenario = book.switch(
@@ -132,11 +132,11 @@ def steering(book: Book) -> None:
     scenario = book.switch(
         "failed-write-not-steered",
         "NO_CLONE requests are not steered",
-        server_timeout_ms=1000,
+        server_timeout_ms=400,
         state=SECOND_BUSY,
     )
     scenario.send(7, ask, (1, to_first), counts="not_cloned")
-    scenario.send(7, write, (1, write.but(req_id=2)), counts="no_clone", at_ms=1500)
+    scenario.send(7, write, (1, write.but(req_id=2)), counts="no_clone", at_ms=600)
     scenario.leaves(sequence=2, owed={"0": 1})
 
 
@@ -145,28 +145,28 @@ def probing(book: Book) -> None:
     scenario = book.switch(
         "failed-is-probed",
         "a timeout after it was found failed, and again",
-        server_timeout_ms=1000,
+        server_timeout_ms=400,
         state=BOTH_BUSY,
     )
     scenario.send(7, ask, (1, ask.to(S0, req_id=1)), counts="not_cloned")
-    scenario.send(7, ask, (2, ask.to(S1, req_id=2)), counts="not_cloned", at_ms=1500)
+    scenario.send(7, ask, (2, ask.to(S1, req_id=2)), counts="not_cloned", at_ms=600)
     life = response(1, req_id=2, state=5)
-    scenario.send(2, life, (7, life), counts="response_forwarded", at_ms=1500)
+    scenario.send(2, life, (7, life), counts="response_forwarded", at_ms=600)
     probe = ask.to(S1, req_id=3, clo=1, sid=0)
-    scenario.send(7, ask, (2, probe), (1, probe.to(S0, clo=2)), counts="probed", at_ms=3000)
-    scenario.send(2, life, (7, life), counts="response_forwarded", at_ms=3000)
-    scenario.send(7, ask, (2, ask.to(S1, req_id=4)), counts="not_cloned", at_ms=3000)
+    scenario.send(7, ask, (2, probe), (1, probe.to(S0, clo=2)), counts="probed", at_ms=1200)
+    scenario.send(2, life, (7, life), counts="response_forwarded", at_ms=1200)
+    scenario.send(7, ask, (2, ask.to(S1, req_id=4)), counts="not_cloned", at_ms=1200)
     scenario.leaves(sequence=4, owed={"0": 2, "1": 1})
 
     scenario = book.switch(
         "failed-comes-back",
         "by itself: one response, and it is chosen again",
-        server_timeout_ms=1000,
+        server_timeout_ms=400,
         state=BOTH_BUSY,
     )
     scenario.send(7, ask, (1, ask.to(S0, req_id=1)), counts="not_cloned")
-    scenario.send(7, ask, (2, ask.to(S1, req_id=2)), counts="not_cloned", at_ms=1500)
+    scenario.send(7, ask, (2, ask.to(S1, req_id=2)), counts="not_cloned", at_ms=600)
     back = response(0, req_id=1, state=5)
-    scenario.send(1, back, (7, back), counts="response_forwarded", at_ms=1500)
-    scenario.send(7, ask, (1, ask.to(S0, req_id=3)), counts="not_cloned", at_ms=1500)
+    scenario.send(1, back, (7, back), counts="response_forwarded", at_ms=600)
+    scenario.send(7, ask, (1, ask.to(S0, req_id=3)), counts="not_cloned", at_ms=600)
     scenario.leaves(sequence=3, owed={"0": 1, "1": 1})

@@ -174,11 +174,11 @@ def counting(book: Book) -> None:
         book.server(
             "forgotten-after-timeout",
             "a request that is never answered is forgotten",
-            request_timeout_ms=500,
+            request_timeout_ms=200,
         ),
         3,
     )
-    scenario.send(WIRE, asks(2), (LINUX, asks(2)), counts="clone_admitted", at_ms=2000)
+    scenario.send(WIRE, asks(2), (LINUX, asks(2)), counts="clone_admitted", at_ms=800)
     scenario.leaves(in_flight=1)
     scenario = fill(
         book.server(
@@ -358,9 +358,9 @@ def client_responses(book: Book) -> None:
     book.client(
         "duplicate-after-window",
         "a duplicate is recognised for the window only",
-        duplicate_window_ms=500,
+        duplicate_window_ms=200,
     ).send(WIRE, first, (LINUX, first), counts="response_delivered").send(
-        WIRE, second, (LINUX, second), counts="response_delivered", at_ms=1500
+        WIRE, second, (LINUX, second), counts="response_delivered", at_ms=800
     ).leaves(answered=[entry(9)])
     mine = response(0, flags=2, client_id=7, req_id=9, clo=1)
     theirs = response(1, flags=2, client_id=8, req_id=9, clo=2)
