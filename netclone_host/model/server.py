@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
 from netclone_host.model.checksum import seal_at_egress
@@ -31,7 +32,11 @@ class Server:
     busy: int = 0
     originals: int = 0
     """Its moving averages, in 1/65536."""
-    in_flight: dict[Identity, int] = field(default_factory=dict)  # request: its slice
+    slot_of: Callable[[Identity], Hashable] = lambda request: request
+    """Where a request stands in the table of requests in flight; one that falls on another's
+    slot takes it."""
+    in_flight: dict[Hashable, tuple[Identity, int]] = field(default_factory=dict)
+    """slot: (request, its slice)"""
 
     def receive(self, port: int, frame: bytes, now_ns: int = 0, offloaded: bool = False) -> Outcome:
         """One frame, from the wire or from the server's own stack (port LINUX).
@@ -53,14 +58,14 @@ class Server:
     def queue_length(self, now: int) -> int:
         if self.app_queue_length is not None:
             return self.app_queue_length
-        return max(0, self._live(now) - self.workers)
+        return max(0, self.count_in_flight(now) - self.workers)
 
-    def _live(self, now: int) -> int:
-        return sum(now - born < self.slices for born in self.in_flight.values())
+    def count_in_flight(self, now: int) -> int:
+        return sum(now - born < self.slices for _, born in self.in_flight.values())
 
     def held(self, now: int) -> int:
         """Requests waiting or in work."""
-        return self._live(now) if self.app_queue_length is None else self.app_queue_length
+        return self.count_in_flight(now) if self.app_queue_length is None else self.app_queue_length
 
     def refuses_clone(self, now: int, req_id: int) -> bool:
         """Whether a clone with this id is dropped if it comes now."""
@@ -89,7 +94,8 @@ class Server:
         return load | (1 << 31 if self.refuses_clone(now, req_id) else 0)
 
     def _is_in_flight(self, request: Identity, now: int) -> bool:
-        return request in self.in_flight and now - self.in_flight[request] < self.slices
+        there, born = self.in_flight.get(self.slot_of(request), (None, 0))
+        return there == request and now - born < self.slices
 
     def _request(self, packet: Packet, now: int) -> Outcome:
         request = identity(packet, packet.source, packet.source_port)
@@ -103,12 +109,14 @@ class Server:
         if self.reserve:
             self._note(clone, now)
         if not self._is_in_flight(request, now):
-            self.in_flight[request] = now
+            self.in_flight[self.slot_of(request)] = request, now
         counter = "clone_admitted" if clone else "request_admitted"
         return Outcome.of("ingress", counter, (LINUX, bytes(packet.frame)))
 
     def _response(self, packet: Packet, now: int, offloaded: bool) -> Outcome:
-        self.in_flight.pop(identity(packet, packet.destination, packet.destination_port), None)
+        request = identity(packet, packet.destination, packet.destination_port)
+        if self._is_in_flight(request, now):
+            del self.in_flight[self.slot_of(request)]
         stamped = packet.copy()
         stamped.sid, stamped.state = self.sid, self._state(now, packet.req_id)
         if packet.multi_packet:  # ordered filter tables, section 3.7

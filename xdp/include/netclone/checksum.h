@@ -28,10 +28,11 @@ NC_INLINE nc_u64 nc_diff32(nc_be32 old, nc_be32 now)
 	return (nc_u64)(nc_u32)~old + now;
 }
 
-/* RFC 1624, equation 3. */
+/* RFC 1624, equation 3. The zero of one's complement that is added keeps the result from
+ * being 0xffff, the other zero, also where nothing has changed. */
 NC_INLINE nc_u16 nc_check_updated(nc_u16 check, nc_u64 diff)
 {
-	return (nc_u16)~nc_fold((nc_u64)(nc_u16)~check + diff);
+	return (nc_u16)~nc_fold((nc_u64)(nc_u16)~check + 0xffff + diff);
 }
 
 NC_INLINE nc_be16 nc_l4_check(const struct nc_packet *p)
