@@ -156,6 +156,8 @@ def threshold(s: Settings) -> Figure:
             "high variance",
             "can approach 50 %",
             ", ".join(f"{f}: {max(v for (g, _), v in by.items() if g == f):.3f}" for f in families),
+            "heavy tails do (Pareto towards 2, which takes longer runs than these to see); light "
+            "tails of the same variance do not: the waits at twice the load grow with it, too",
         ),
     ]
 

@@ -231,8 +231,12 @@ static inline void sim_server_tells(struct sim_host *h, uint32_t busy, uint32_t 
 		h->env.server_cfg.flags & NC_HOST_RESERVE ? busy + queued : queued;
 }
 
-static inline uint64_t sim_flight_key(const struct nc_header *nc, uint32_t client)
+/* 0 where requests in flight are not counted: nobody looks at it then. */
+static inline uint64_t sim_flight_key(const struct sim_host *h, const struct nc_header *nc,
+				      uint32_t client)
 {
+	if (!h->env.inflight)
+		return 0;
 	return nc_inflight_key(nc, nc_htonl(client), nc_htons(SIM_NC_PORT));
 }
 
@@ -245,7 +249,7 @@ static inline int sim_server_admits(struct sim_host *h, const struct nc_header *
 
 	env->now_ns = now_ns;
 	sim_server_tells(h, busy, queued);
-	return nc_server_request(env, cfg, nc, sim_flight_key(nc, client),
+	return nc_server_request(env, cfg, nc, sim_flight_key(h, nc, client),
 				 nc_slice_now(env, cfg)) != NC_CTR_dropped_server_busy;
 }
 
@@ -259,7 +263,7 @@ static inline void sim_server_stamps(struct sim_host *h, struct nc_header *nc, u
 	env->now_ns = now_ns;
 	sim_server_tells(h, busy, queued);
 	nc->type = NC_TYPE_RESP;
-	nc_server_response(env, cfg, nc, sim_flight_key(nc, client), nc_slice_now(env, cfg));
+	nc_server_response(env, cfg, nc, sim_flight_key(h, nc, client), nc_slice_now(env, cfg));
 }
 
 #endif
