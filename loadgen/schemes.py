@@ -19,6 +19,8 @@ class Scheme:
     switch_clones: bool = False
     switch_racksched: bool = False
     """The switch sends what it does not clone to the shorter queue of two."""
+    reserve: bool = False
+    """Beyond the paper: the reserve rule, at the switch and at the servers."""
     coordinator: bool = False
     """Requests go to a coordinator process, which addresses the servers."""
 
@@ -32,6 +34,7 @@ SCHEMES: dict[str, Scheme] = {
         Scheme("racksched", Target.GROUP, switch_racksched=True),
         Scheme("netclone", Target.GROUP, switch_clones=True),
         Scheme("netclone+racksched", Target.GROUP, switch_clones=True, switch_racksched=True),
+        Scheme("netclone+reserve", Target.GROUP, switch_clones=True, reserve=True),
     )
 }
 

@@ -102,8 +102,9 @@ static inline void sim_rack_request(struct sim *s, uint32_t p)
 		}
 		sim_switch_sends_on(&s->racks[c->rack].host, &s->packets[p].h);
 	}
-	/* baseline: any server; a write: the primary of its key, which is any server, too. */
-	sim_forward(s, p, c->rack, lg_rng_below(&s->rng[SIM_STREAM_CHOICE], s->cfg->servers), 0,
+	/* baseline: any server; a write: the primary, server 0. */
+	sim_forward(s, p, c->rack,
+		    write ? 0 : lg_rng_below(&s->rng[SIM_STREAM_CHOICE], s->cfg->servers), 0,
 		    s->now);
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 from loadgen.coordinator import Coordinator
 from loadgen.endpoints import Endpoint
@@ -15,7 +16,11 @@ from netclone_host.errors import UserError
 from netclone_host.rack import netns, programs
 from netclone_host.rack.plan import Plan
 
-_OF_SCHEMES = abi.SwitchFlag.RACKSCHED | abi.SwitchFlag.NO_CLONES
+_OF_SWITCH = abi.SwitchFlag.RACKSCHED | abi.SwitchFlag.NO_CLONES | abi.SwitchFlag.RESERVE
+_OF_SERVER = abi.HostFlag.RESERVE
+# Table of the configuration, and its form.
+SWITCH: tuple[str, type[Any]] = ("nc_switch_cfg", abi.SwitchConfig)
+SERVER: tuple[str, type[Any]] = ("nc_server_cfg", abi.ServerConfig)
 
 
 def check(plan: Plan, schemes: list[Scheme]) -> None:
@@ -29,28 +34,34 @@ def check(plan: Plan, schemes: list[Scheme]) -> None:
 
 @contextmanager
 def switch_as(plan: Plan, scheme: Scheme) -> Iterator[None]:
-    """Within the block the switches do what the scheme asks of them."""
-    wanted = abi.SwitchFlag(0)
+    """Within the block switches and servers do what the scheme asks of them."""
+    of_switch = abi.SwitchFlag(0)
     if scheme.switch_racksched:
-        wanted |= abi.SwitchFlag.RACKSCHED
+        of_switch |= abi.SwitchFlag.RACKSCHED
     if scheme.switch_racksched and not scheme.switch_clones:
-        wanted |= abi.SwitchFlag.NO_CLONES
+        of_switch |= abi.SwitchFlag.NO_CLONES
+    if scheme.reserve:
+        of_switch |= abi.SwitchFlag.RESERVE
+    of_server = abi.HostFlag.RESERVE if scheme.reserve else abi.HostFlag(0)
     attachments = programs.require_attached(plan)
-    changed: list[tuple[Attachment, bytes]] = []
+    wanted = [
+        *((attachments[node.name], SWITCH, of_switch, _OF_SWITCH) for node in plan.switches),
+        *((attachments[node.name], SERVER, of_server, _OF_SERVER) for node in plan.servers),
+    ]
+    changed: list[tuple[Attachment, str, bytes]] = []
     try:
-        for switch in plan.switches:
-            attachment = attachments[switch.name]
-            with state.pinned_map(attachment, "nc_switch_cfg") as table:
+        for attachment, (table_name, form), flags, mask in wanted:
+            with state.pinned_map(attachment, table_name) as table:
                 before = table.lookup(0) or b""
-                config = abi.SwitchConfig.from_buffer_copy(before)
-                if config.flags & _OF_SCHEMES != wanted:
-                    config.flags = config.flags & ~_OF_SCHEMES | wanted
-                    changed.append((attachment, before))
+                config = form.from_buffer_copy(before)
+                if config.flags & mask != flags:
+                    config.flags = config.flags & ~mask | flags
+                    changed.append((attachment, table_name, before))
                     table.update(0, config)
         yield
     finally:
-        for attachment, before in changed:
-            with suppress(OSError), state.pinned_map(attachment, "nc_switch_cfg") as table:
+        for attachment, table_name, before in changed:
+            with suppress(OSError), state.pinned_map(attachment, table_name) as table:
                 table.update(0, before)
 
 

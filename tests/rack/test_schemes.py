@@ -66,7 +66,7 @@ def test_every_scheme_answers_everything(records: dict[str, RunRecord]) -> None:
 def test_who_clones(records: dict[str, RunRecord]) -> None:
     for name in ("baseline", "c-clone", "racksched"):
         assert records[name].cloned == 0
-    for name in ("laedge", "netclone", "netclone+racksched"):
+    for name in ("laedge", "netclone", "netclone+racksched", "netclone+reserve"):
         assert 0 < records[name].cloned <= records[name].sent
     # The coordinator never lets a clone wait; it gets the redundant responses instead.
     laedge = records["laedge"]
