@@ -5,6 +5,11 @@ from __future__ import annotations
 
 import json
 import math
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +19,7 @@ from loadgen.schemes import find_scheme
 from loadgen.workload import parse_workload
 from netclone_host.errors import UserError
 from netclone_host.rack import build, job, netns, report, scale
+from netclone_host.rack.journal import Journal
 from netclone_host.rack.plan import default_topology, make_plan
 from netclone_host.rack.programs import Options
 from netclone_host.rack.scale import Calibration
@@ -201,3 +207,30 @@ def test_ratios_to_the_baseline() -> None:
         [record("baseline", 0.3, 150), record("netclone", 0.3, 75), record("netclone", 0.5, 1)]
     )
     assert ratios == [{"load": 0.3, "scheme": "netclone", "ratio": 0.5}]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_takes_its_rack_down(rack_name: str, number: signal.Signals) -> None:
+    command = ["rack", "run", "--name", rack_name, "--servers", "2", "--clients", "1"]
+    run = subprocess.Popen(
+        [sys.executable, "-m", "netclone_host.cli", *command, "--time-scale", "400"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_until(lambda: Journal(rack_name).exists and Journal(rack_name).complete)
+        time.sleep(0.5)
+        run.send_signal(number)
+        assert run.wait(30) in (1, 128 + number)
+    finally:
+        run.kill()
+    assert not Journal(rack_name).exists
+    assert not list(netns.NETNS_DIR.glob(f"{rack_name}-*"))
+
+
+def wait_until(condition: Callable[[], bool], timeout_s: float = 60) -> None:
+    """Poll until the condition holds."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
