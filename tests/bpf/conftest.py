@@ -134,7 +134,7 @@ struct __sk_buff;
 #define SECTION(name) __attribute__((section(name), used))
 SECTION("xdp") int foreign_xdp(struct xdp_md *ctx) { (void)ctx; return 2; }
 SECTION("tc") int foreign_tc(struct __sk_buff *ctx) { (void)ctx; return -1; }
-SECTION("tc_drop") int foreign_drop(struct __sk_buff *ctx) { (void)ctx; return 2; }
+SECTION("classifier") int foreign_drop(struct __sk_buff *ctx) { (void)ctx; return 2; }
 SECTION("license") char the_license[] = "GPL";
 """
 

@@ -346,7 +346,7 @@ def test_a_filter_behind_ours_still_sees_every_packet(
         sender.send(ordinary)
         assert wire.recv(100) == ordinary
         where = ("dev", host, "egress", "prio", "30000")
-        run("tc", "filter", "add", *where, "bpf", "da", "obj", str(not_ours), "sec", "tc_drop")
+        run("tc", "filter", "add", *where, "bpf", "da", "obj", str(not_ours), "sec", "classifier")
         with pytest.raises(OSError, match="No buffer space"):  # what a drop looks like here
             sender.send(ordinary)
         run("tc", "filter", "del", *where)
