@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import ctypes
 import os
+import resource
 import secrets
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from netclone_host.bpf import abi, kernel
 from netclone_host.bpf.kernel import Map, MapType
@@ -18,6 +20,10 @@ from netclone_host.topology import PortName
 # The published prototype's client has an array of 10^8 entries that it indexes by REQ_ID: the
 # sequence starts low enough for tens of millions of requests to stay inside it.
 _FIRST_ID_BITS = 26
+
+# Descriptors left for whatever else the process opens meanwhile; and the least to try with.
+_SPARE_DESCRIPTORS = 64
+_FEWEST_PAIRS = 16
 
 IfindexOf = Mapping[PortName, int]
 """Port of the topology -> index of the interface in this network namespace."""
@@ -96,19 +102,40 @@ def write_clone_ports(
     clone_program: int,
 ) -> None:
     """One devmap for each pair of ports, shared by the groups that leave by that pair."""
-    pairs: dict[tuple[int, int], Map] = {}
-    devmaps: dict[int, int] = {}
+    groups_of: dict[tuple[int, int], list[int]] = {}
+    for grp, (first, second) in clone_ports.items():
+        groups_of.setdefault((ifindex_of[first], ifindex_of[second]), []).append(grp)
+    pairs = list(groups_of)
+    # 256 servers have 65,280 pairs: more than may be open at once.
+    room = _room_for_descriptors()
+    for start in range(0, len(pairs), room):
+        some = pairs[start : start + room]
+        _write_pairs(outer, {pair: groups_of[pair] for pair in some}, clone_program)
+
+
+def _write_pairs(
+    outer: Map, groups_of: Mapping[tuple[int, int], list[int]], clone_program: int
+) -> None:
+    opened: list[Map] = []
+    entries: dict[int, int] = {}
     try:
-        for grp, (first, second) in clone_ports.items():
-            pair = (ifindex_of[first], ifindex_of[second])
-            if pair not in pairs:
-                pairs[pair] = _pair_devmap(pair, clone_program)
-            devmaps[grp] = pairs[pair].fd
-        outer.update_many(devmaps)
+        for pair, groups in groups_of.items():
+            opened.append(_pair_devmap(pair, clone_program))
+            entries.update(dict.fromkeys(groups, opened[-1].fd))
+        outer.update_many(entries)
     finally:
         # The outer map holds a reference of its own.
-        for entry in pairs.values():
-            os.close(entry.fd)
+        for devmap in opened:
+            os.close(devmap.fd)
+
+
+def _room_for_descriptors() -> int:
+    """How many more files this process may open, with the limit raised as far as it goes."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    in_use = sum(1 for _ in Path("/proc/self/fd").iterdir())
+    return max(_FEWEST_PAIRS, hard - in_use - _SPARE_DESCRIPTORS)
 
 
 def _pair_devmap(pair: tuple[int, int], clone_program: int) -> Map:
