@@ -19,7 +19,7 @@ def loader_of(name: str) -> Loader:
         raise UserError(f"there is no loader {name}", hint=f"loaders are {', '.join(NAMES)}")
     if name == "libbpf" or (name == "auto" and _has_libbpf()):
         return LibbpfLoader()
-    if importlib.util.find_spec("bcc") is None:
+    if not _has_bcc():
         raise MissingFeatureError(
             "the BCC loader needs Debian's python3-bpfcc",
             hint="apt install python3-bpfcc (PyPI's bcc is something else)",
@@ -27,6 +27,10 @@ def loader_of(name: str) -> Loader:
     from netclone_host.bpf.bcc_loader import BccLoader
 
     return BccLoader()
+
+
+def _has_bcc() -> bool:
+    return importlib.util.find_spec("bcc") is not None
 
 
 def _has_libbpf() -> bool:

@@ -12,7 +12,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from netclone_host.bpf import interfaces, journal, pins, privilege, xdp
+from netclone_host.bpf import (
+    bcc_loader,
+    interfaces,
+    journal,
+    kernel_headers,
+    loaders,
+    pins,
+    privilege,
+    xdp,
+)
 from netclone_host.cli import main
 
 from .conftest import TOPOLOGY, Namespace, run
@@ -412,3 +421,41 @@ def test_without_privilege_status_still_answers(host: str, tmp_path: Path) -> No
         )
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert netclone_host("detach", host).exit_code == 0
+
+
+def test_bcc_not_installed(
+    refused: Callable[..., None], host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loaders, "_has_bcc", lambda: False)
+    refused(
+        "attach", host, *SERVER, "--loader", "bcc",
+        error="the BCC loader needs Debian's python3-bpfcc",
+        hint="apt install python3-bpfcc",
+    )  # fmt: skip
+
+
+def test_bcc_without_kernel_headers(
+    refused: Callable[..., None], host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("BCC_KERNEL_SOURCE", raising=False)
+    monkeypatch.setattr(kernel_headers, "running_kernel_has_headers", lambda: False)
+    monkeypatch.setattr(kernel_headers, "installed", lambda: None)
+    refused(
+        "attach", host, *SERVER, "--loader", "bcc",
+        error="BCC needs kernel headers, and none are installed",
+        hint="linux-headers",
+    )  # fmt: skip
+
+
+def test_bcc_that_cannot_compile(
+    refused: Callable[..., None], host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The compiler's own words, cut to the first error."""
+    if not loaders._has_bcc():
+        pytest.skip("needs BCC (python3-bpfcc)")
+    monkeypatch.setattr(bcc_loader, "flat_text", lambda _path: "int f(void) { return x; }\n")
+    refused(
+        "attach", host, *SERVER, "--loader", "bcc",
+        error="BCC could not compile server.bpf.c",
+        hint="use of undeclared identifier 'x'",
+    )  # fmt: skip
