@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # make demo    the main job, end to end           make test   every test
 # make setup   install and build what they need   make bench  ns per packet, rates
-# make lint    ruff, mypy, clang-format           make clean  remove build/ and out/
+# make lint    ruff, mypy, clang-format           make fuzz TIME=60   fuzz, seconds each
+# make clean   remove build/ and out/
 SHELL := /bin/bash
 PY := .venv/bin/python
 BUILD := build
 
-.PHONY: all setup build demo test bench lint clean
+.PHONY: all setup build demo test bench fuzz lint clean
 
 all: build
 
@@ -29,6 +30,12 @@ demo: setup
 
 test: setup
 	$(PY) -m pytest
+
+# Fuzzers, and then generated scenarios at ten times the examples of `make test`.
+TIME ?= 60
+fuzz: setup
+	$(PY) -m tests.conformance.fuzz $(TIME)
+	NETCLONE_EXAMPLES=10 $(PY) -m pytest -q --timeout 3600 tests/conformance/test_generated.py
 
 # Each benchmark is a module of its own and writes out/bench/NAME.json.
 BENCHES := $(patsubst %.py,%,$(wildcard netclone_host/bench_*.py loadgen/bench_*.py))

@@ -8,6 +8,37 @@
 
 #include "netclone.h"
 
+/* Under AddressSanitizer the room behind a frame is out of bounds, as it is in the kernel. */
+#if defined(__SANITIZE_ADDRESS__)
+#define NC_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define NC_ASAN 1
+#endif
+#endif
+#ifdef NC_ASAN
+#include <sanitizer/asan_interface.h>
+static void guard(struct nc_native_out *out)
+{
+	ASAN_POISON_MEMORY_REGION(out->frame + out->length, sizeof(out->frame) - out->length);
+}
+
+static void unguard(struct nc_native_out *out)
+{
+	ASAN_UNPOISON_MEMORY_REGION(out->frame, sizeof(out->frame));
+}
+#else
+static void guard(struct nc_native_out *out)
+{
+	(void)out;
+}
+
+static void unguard(struct nc_native_out *out)
+{
+	(void)out;
+}
+#endif
+
 static struct nc_frame frame_of(struct nc_native_out *out)
 {
 	struct nc_frame frame = {out->frame, out->frame + out->length, 0};
@@ -49,7 +80,9 @@ static int feed_switch(struct nc_env *node, nc_u32 port, struct nc_native_out ou
 
 	set_ports_of_group(node, f.grp, out);
 	out[1].length = out[0].length;
+	unguard(&out[1]);
 	memcpy(out[1].frame, out[0].frame, out[0].length);
+	guard(&out[1]);
 	copy = frame_of(&out[1]);
 	copy.handle = &copy;
 	reason = nc_make_clone(node, cfg, &copy);
@@ -97,7 +130,9 @@ int nc_native_feed(struct nc_env *node, uint32_t port, const uint8_t *frame, siz
 		return -1;
 	node->now_ns = now_ns;
 	out[0].length = (uint32_t)length;
+	unguard(&out[0]);
 	memcpy(out[0].frame, frame, length);
+	guard(&out[0]);
 	if (node->groups)
 		return feed_switch(node, port, out);
 	return feed_host(node, port == NC_NATIVE_STACK, partial, out);

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Two CPUs at once (xdp/native/race.c): of a million pairs of responses exactly one each is
+delivered; of a million ids none comes twice."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from netclone_host.bpf import abi
+from netclone_host.bpf.libbpf_loader import LibbpfLoader
+from netclone_host.bpf.loader import LoadedObject, Role
+from tests.conformance.frames import server
+from tests.conformance.runners import tables as form
+from tests.conformance.writing import Book, address
+
+RACE = Path(__file__).resolve().parents[2] / "build/native/race"
+
+
+def race(*arguments: str, fd: int | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [RACE, *arguments],
+        pass_fds=() if fd is None else (fd,),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("task", ["pairs", "ids"])
+def test_library(task: str) -> None:
+    result = race(task, "native")
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.fixture
+def switch() -> Iterator[LoadedObject]:
+    """Servers 0 and 1, both busy, so that requests go out once."""
+    scenario = Book().switch("race", "two CPUs", servers=2)
+    with LibbpfLoader().load(Role.SWITCH, {}) as loaded:
+        maps = loaded.maps
+        for sid in range(2):
+            maps["nc_servers"].update(sid, form.address(address(server(sid)), lambda port: port))
+            maps["nc_state"].update(sid, 1)
+        maps["nc_groups"].update_many({1: abi.Group(0, 1), 2: abi.Group(1, 0)})
+        maps["nc_switch_cfg"].update(0, form.switch_config(scenario.config))
+        yield loaded
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: XDP")
+@pytest.mark.parametrize("task", ["pairs", "ids"])
+def test_xdp(switch: LoadedObject, task: str) -> None:
+    program = switch.programs["nc_switch_in"]
+    result = race(task, "xdp", str(program), fd=program)
+    assert result.returncode == 0, result.stdout + result.stderr
+    counted = sum(
+        sum(memoryview(value).cast("Q")) for value in switch.maps["nc_counters"].lookup_per_cpu(0)
+    )
+    assert counted == (2_000_000 if task == "pairs" else 1_000_000)

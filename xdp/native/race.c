@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Two CPUs on one set of tables, a million times.
+ *
+ *   race pairs|ids native               the library
+ *   race pairs|ids xdp FD               the loaded program nc_switch_in, by BPF_PROG_TEST_RUN
+ *
+ * pairs: each thread brings one response of every pair; of each pair exactly one is delivered.
+ * ids: both threads bring requests; every REQ_ID is different and none is 0.
+ * The switch has servers 0 and 1 (10.0.1.101 and .102) in group 1. Prints what it counted;
+ * status 1 if the rule does not hold. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/bpf.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "netclone/forward.h"
+
+#include "netclone.h"
+
+enum {
+	ROUNDS = 1000000, /* pairs, and ids in all */
+	WINDOW = 512,	  /* the threads meet after so many: no pair is far apart */
+	THREADS = 2,
+	HEADER_AT = 14 + 20 + 8,
+	FRAME_LEN = HEADER_AT + NC_HEADER_LEN,
+};
+
+enum task { PAIRS, IDS };
+
+struct run {
+	enum task task;
+	struct nc_env *node; /* native, else 0 */
+	int program;
+	pthread_barrier_t meet;
+	atomic_uchar delivered[ROUNDS + 1]; /* by REQ_ID */
+	nc_u32 *ids[THREADS];
+};
+
+struct worker {
+	struct run *run;
+	int number;
+};
+
+static void fill_frame(nc_u8 *frame, enum task task, int thread)
+{
+	const nc_u8 client[4] = {10, 0, 1, 1}, server[4] = {10, 0, 1, (nc_u8)(101 + thread)};
+	struct nc_eth *eth = (void *)frame;
+	struct nc_ip4 *ip = (void *)(eth + 1);
+	struct nc_udp *udp = (void *)(ip + 1);
+	struct nc_header *h = (void *)(udp + 1);
+
+	memset(frame, 0, FRAME_LEN);
+	eth->type = nc_htons(NC_ETH_IP4);
+	ip->version_ihl = 0x45;
+	ip->protocol = NC_PROTO_UDP;
+	ip->total_len = nc_htons(FRAME_LEN - 14);
+	udp->len = nc_htons(8 + NC_HEADER_LEN);
+	h->grp = nc_htonl(1);
+	if (task == PAIRS) {
+		memcpy(&ip->src, server, 4);
+		memcpy(&ip->dst, client, 4);
+		udp->src = nc_htons(1000);
+		h->type = NC_TYPE_RESP;
+		h->sid = nc_htonl((nc_u32)thread);
+		h->clo = (nc_u8)(1 + thread);
+	} else {
+		memcpy(&ip->src, client, 4);
+		udp->dst = nc_htons(1000);
+	}
+}
+
+/* Whether the switch lets the frame go on; its REQ_ID afterwards in *req_id. */
+static int through_native(struct run *run, const nc_u8 *frame, nc_u32 *req_id)
+{
+	nc_u8 copy[FRAME_LEN];
+	struct nc_frame f = {copy, copy + FRAME_LEN, &f};
+	struct nc_forward forward;
+
+	memcpy(copy, frame, FRAME_LEN);
+	nc_switch_packet(run->node, nc_switch_cfg_of(run->node), &f, 1, &forward);
+	*req_id = nc_ntohl(((struct nc_header *)(copy + HEADER_AT))->req_id);
+	return forward.action != NC_DROP;
+}
+
+static int through_kernel(struct run *run, const nc_u8 *frame, nc_u32 *req_id)
+{
+	nc_u8 out[FRAME_LEN + 64];
+	union bpf_attr attr = {};
+
+	attr.test.prog_fd = (nc_u32)run->program;
+	attr.test.data_in = (nc_u64)(unsigned long)frame;
+	attr.test.data_size_in = FRAME_LEN;
+	attr.test.data_out = (nc_u64)(unsigned long)out;
+	attr.test.data_size_out = sizeof(out);
+	attr.test.repeat = 1;
+	while (syscall(SYS_bpf, BPF_PROG_TEST_RUN, &attr, sizeof(attr)) < 0) {
+		if (errno != EINTR && errno != EAGAIN) {
+			perror("BPF_PROG_TEST_RUN");
+			exit(2);
+		}
+	}
+	*req_id = nc_ntohl(((struct nc_header *)(out + HEADER_AT))->req_id);
+	return attr.test.retval != XDP_DROP;
+}
+
+static int through(struct run *run, const nc_u8 *frame, nc_u32 *req_id)
+{
+	return run->node ? through_native(run, frame, req_id) : through_kernel(run, frame, req_id);
+}
+
+static void pin_to(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu % (int)sysconf(_SC_NPROCESSORS_ONLN), &set);
+	pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+}
+
+static void *work(void *argument)
+{
+	struct worker *worker = argument;
+	struct run *run = worker->run;
+	nc_u8 frame[FRAME_LEN];
+	struct nc_header *h = (void *)(frame + HEADER_AT);
+	const nc_u32 rounds = run->task == PAIRS ? ROUNDS : ROUNDS / THREADS;
+
+	pin_to(worker->number);
+	fill_frame(frame, run->task, worker->number);
+	for (nc_u32 i = 0; i < rounds; i++) {
+		nc_u32 req_id;
+
+		if (i % WINDOW == 0)
+			pthread_barrier_wait(&run->meet);
+		h->req_id = run->task == PAIRS ? nc_htonl(i + 1) : 0;
+		if (through(run, frame, &req_id) && run->task == PAIRS)
+			run->delivered[i + 1]++;
+		if (run->task == IDS)
+			run->ids[worker->number][i] = req_id;
+	}
+	return NULL;
+}
+
+static int judge_pairs(struct run *run)
+{
+	nc_u32 none = 0, both = 0;
+
+	for (nc_u32 id = 1; id <= ROUNDS; id++) {
+		none += run->delivered[id] == 0;
+		both += run->delivered[id] == 2;
+	}
+	printf("%d pairs: %u delivered not at all, %u twice\n", ROUNDS, none, both);
+	return none == 0 && both == 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const nc_u32 x = *(const nc_u32 *)a, y = *(const nc_u32 *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int judge_ids(struct run *run)
+{
+	const nc_u32 each = ROUNDS / THREADS;
+	nc_u32 *all = malloc(ROUNDS * sizeof(*all)), repeated = 0, zero = 0;
+
+	if (!all)
+		return 0;
+	for (int i = 0; i < THREADS; i++)
+		memcpy(all + (nc_u32)i * each, run->ids[i], each * sizeof(*all));
+	qsort(all, ROUNDS, sizeof(*all), by_value);
+	for (nc_u32 i = 0; i < ROUNDS; i++) {
+		zero += all[i] == 0;
+		repeated += i > 0 && all[i] == all[i - 1];
+	}
+	printf("%d ids: %u repeated, %u zero\n", ROUNDS, repeated, zero);
+	free(all);
+	return repeated == 0 && zero == 0;
+}
+
+static struct nc_env *native_switch(void)
+{
+	const struct nc_switch_config cfg = {
+		.ports = {.count = 1, .port = {nc_htons(1000)}},
+		.n_groups = 2,
+		.n_filter_tables = 2,
+		.filter_mask = (1 << NC_FILTER_SLOTS_LOG2) - 1,
+	};
+	struct nc_env *node = nc_native_switch(&cfg);
+
+	if (!node)
+		return NULL;
+	node->groups[1] = (struct nc_group){0, 1};
+	node->groups[2] = (struct nc_group){1, 0};
+	for (nc_u32 sid = 0; sid < 2; sid++) {
+		const nc_u8 ip4[4] = {10, 0, 1, (nc_u8)(101 + sid)};
+
+		node->servers[sid].flags = NC_SERVER_VALID;
+		node->servers[sid].ifindex = sid + 1;
+		memcpy(&node->servers[sid].ip4, ip4, 4);
+	}
+	return node;
+}
+
+static int usage(void)
+{
+	fprintf(stderr, "usage: race pairs|ids native | race pairs|ids xdp FD\n");
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	static struct run run;
+	struct worker workers[THREADS];
+	pthread_t threads[THREADS];
+	int holds;
+
+	if (argc == 3 && strcmp(argv[2], "native") == 0)
+		run.node = native_switch();
+	else if (argc == 4 && strcmp(argv[2], "xdp") == 0)
+		run.program = atoi(argv[3]);
+	else
+		return usage();
+	run.task = strcmp(argv[1], "ids") == 0 ? IDS : PAIRS;
+	pthread_barrier_init(&run.meet, NULL, THREADS);
+	for (int i = 0; i < THREADS; i++) {
+		run.ids[i] = malloc(ROUNDS / THREADS * sizeof(nc_u32));
+		workers[i] = (struct worker){&run, i};
+		if (!run.ids[i] || pthread_create(&threads[i], NULL, work, &workers[i]) != 0) {
+			fprintf(stderr, "race: no memory or no thread\n");
+			return 2;
+		}
+	}
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	holds = run.task == PAIRS ? judge_pairs(&run) : judge_ids(&run);
+	for (int i = 0; i < THREADS; i++)
+		free(run.ids[i]);
+	nc_native_free(run.node);
+	return holds ? 0 : 1;
+}
