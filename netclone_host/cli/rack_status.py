@@ -22,7 +22,7 @@ def status(rack: str, as_json: bool) -> None:
         return
     click.echo(f"rack '{rack}' is {description['state']}")
     for node in description["nodes"]:
-        programs = "attached" if node["attached"] else "no program"
+        programs = f"{node['mode']} XDP" if node["attached"] else "no program"
         addresses = " ".join(address for address in (node["ip4"], node["ip6"]) if address)
         processes = f"  processes {node['processes']}" if node["processes"] else ""
-        click.echo(f"{node['name']:>4}  {node['role']:<6}  {programs}  {addresses}{processes}")
+        click.echo(f"{node['name']:<4}  {node['role']:<6}  {programs}  {addresses}{processes}")

@@ -7,7 +7,7 @@ from typing import Any
 
 from netclone_host import topology as topology_file
 from netclone_host.errors import UserError
-from netclone_host.rack import netns
+from netclone_host.rack import netns, programs
 from netclone_host.rack.journal import Journal, Step, rack_names
 from netclone_host.rack.plan import Plan, make_plan
 
@@ -57,15 +57,9 @@ def all_racks() -> list[dict[str, Any]]:
     return racks
 
 
-def attached_namespaces(rack: str) -> set[str]:
-    """Namespaces in which the rack attached programs."""
-    return {r["name"] for r in Journal(rack).records() if r["step"] == Step.ATTACH}
-
-
 def describe(rack: str) -> dict[str, Any]:
     """Everything that `rack status` shows of a rack that is up."""
     plan = plan_of(rack)
-    attached = attached_namespaces(rack)
     nodes: list[dict[str, Any]] = [
         {
             "name": node.name,
@@ -95,6 +89,8 @@ def describe(rack: str) -> dict[str, Any]:
     ]
     for entry in nodes:
         namespace = entry["netns"]
-        entry["attached"] = namespace in attached
+        attachment = programs.attachment_of(namespace)
+        entry["attached"] = attachment is not None
+        entry["mode"] = attachment.mode if attachment else None
         entry["processes"] = netns.processes_inside(namespace)
     return {"name": rack, "state": "up", "nodes": nodes}

@@ -74,3 +74,4 @@ def test_status_knows_both_switches(two_racks: Plan) -> None:
     assert described["sw"]["ports"] == ["c1", "s1", "s2", "trunk"]
     assert described["sw2"]["ports"] == ["s3", "s4", "trunk"]
     assert described["s3"]["switch"] == "sw2"
+    assert all(node["attached"] and node["mode"] == "native" for node in described.values())
