@@ -28,8 +28,10 @@ def parse_duration_ns(text: str, what: str = "duration") -> float:
         problem = f"has an unknown unit '{unit}'" if unit else "has no unit"
         raise UserError(f"{what}: '{text}' {problem}", f"units are {units}")
     value = float(number) * UNITS_NS[unit]
-    if not (0 < value < math.inf):
+    if value <= 0:
         raise UserError(f"{what}: '{text}' is not above 0", "write it as 25us")
+    if value == math.inf:
+        raise UserError(f"{what}: '{text}' is too long", "write it as 25us")
     return value
 
 

@@ -168,6 +168,25 @@ def _from_row(row: object, path: Path, hint: str) -> RunRecord:
         raise UserError(f"a record of '{path}' lacks fields", hint) from error
 
 
+def require_writable(path: Path, *, directory: bool = False) -> None:
+    """`UserError` if no file could be written to `path` now, or, with `directory`, no file in it
+    (it is made if need be). Asked before a measurement, not after it."""
+    problem = ""
+    holds = path if directory and path.exists() else path.parent
+    if not holds.is_dir():
+        problem = f"'{holds}' is no directory" if holds.exists() else f"there is no '{holds}'"
+    elif not directory and path.is_dir():
+        problem = "it is a directory"
+    else:
+        try:
+            with tempfile.TemporaryFile(dir=holds):
+                pass
+        except OSError as error:
+            problem = error.strerror or str(error)
+    if problem:
+        raise UserError(f"cannot write '{path}': {problem}", "choose another place")
+
+
 @contextlib.contextmanager
 def atomic_file(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
     """A file that appears under `path` only when it is complete.

@@ -53,6 +53,8 @@ DEFAULT_FILTER_SLOTS = 1 << 17
 MAX_FILTER_SLOTS = 1 << 24
 DEFAULT_WORKERS = 15
 MAX_WORKERS = 65535
+MAX_FILE_BYTES = 1 << 20
+"""Of a topology file; 256 servers and 100 clients take a twentieth."""
 
 PortName = str | int
 """A switch port: the name of a link for XDP, a number for BMv2 and Tofino."""
@@ -148,7 +150,7 @@ def group_pairs(server_ids: Sequence[int]) -> list[tuple[int, int]]:
 def load(path: Path) -> Topology:
     """Read and check a topology file."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = _read(path)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise UserError(
@@ -156,6 +158,18 @@ def load(path: Path) -> Topology:
             hint="give the path of a TOML file; 'netclone-host rack up' writes one for its rack",
         ) from None
     return loads(text, source=str(path))
+
+
+def _read(path: Path) -> str:
+    """No more than any topology has: the path may lead to a device without end."""
+    with path.open("rb") as file:
+        content = file.read(MAX_FILE_BYTES + 1)
+    if len(content) > MAX_FILE_BYTES:
+        raise UserError(
+            f"{path} has more than {MAX_FILE_BYTES >> 20} MiB, which no topology file has",
+            hint="give the path of a topology file",
+        )
+    return content.decode("utf-8")
 
 
 def loads(text: str, source: str = "topology") -> Topology:

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from loadgen import advise as api
 from loadgen import advise_handshake, advise_trace
-from loadgen.cli.output import emit_object
+from loadgen.cli.output import emit_object, writable
 from loadgen.cli.progress import simulated
 from loadgen.durations import parse_duration_ns
 from loadgen.simmodel import Point
@@ -45,8 +45,12 @@ def _probability(value: float, what: str) -> float:
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--processes", type=click.IntRange(1), help="[one a processor]")
 @click.option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster that does the work.")
-@click.option("--json", "json_target", metavar="FILE", help="- is standard output.")
-@click.option("--plot", "plot_path", type=click.Path(path_type=Path), metavar="FILE.png")
+@click.option(
+    "--json", "json_target", callback=writable, metavar="FILE", help="- is standard output."
+)
+@click.option(
+    "--plot", "plot_path", callback=writable, type=click.Path(path_type=Path), metavar="FILE.png"
+)
 @click.pass_context
 def advise(ctx: click.Context, /, **options: Any) -> None:
     """Say up to which load copies of a request pay, and what to do.
@@ -132,7 +136,9 @@ def _print(found: dict[str, Any]) -> None:
 @click.option("--independent", is_flag=True, help="Pairs are lost with probability loss squared.")
 @click.option("--rtt", default="50ms", show_default=True, metavar="TIME")
 @click.option("--timeout", default="3s", show_default=True, metavar="TIME")
-@click.option("--json", "json_target", metavar="FILE", help="- is standard output.")
+@click.option(
+    "--json", "json_target", callback=writable, metavar="FILE", help="- is standard output."
+)
 def handshake(
     loss: float,
     pair_loss: float,
@@ -175,7 +181,9 @@ def handshake(
 @click.option("--kb-per-copy", type=float, default=0.5, show_default=True)
 @click.option("--worth", type=float, default=16.0, show_default=True, help="ms saved for a KB.")
 @click.option("--timeout", default="2s", show_default=True, metavar="TIME")
-@click.option("--json", "json_target", metavar="FILE", help="- is standard output.")
+@click.option(
+    "--json", "json_target", callback=writable, metavar="FILE", help="- is standard output."
+)
 def redundancy(
     trace: Path,
     services: int | None,

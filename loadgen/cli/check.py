@@ -10,7 +10,7 @@ import click
 
 from loadgen.checks import Check, all_checks
 from loadgen.cli import EXIT_CHECK
-from loadgen.cli.output import emit_object
+from loadgen.cli.output import emit_object, writable
 from loadgen.cli.types import positive
 
 
@@ -26,7 +26,12 @@ def _line(check: Check) -> str:
 @click.option("--rate", type=float, default=5_000, show_default=True, help="Requests per second.")
 @click.option("--requests", type=click.IntRange(1000), default=50_000, show_default=True)
 @click.option("--seed", type=int, default=1, show_default=True)
-@click.option("--json", "json_to", help="Write the results to this file, - for standard output.")
+@click.option(
+    "--json",
+    "json_to",
+    callback=writable,
+    help="Write the results to this file, - for standard output.",
+)
 def check(rate: float, requests: int, seed: int, json_to: str | None) -> None:
     """Measure rate, gaps, distributions and service times against what they should be.
 

@@ -16,7 +16,7 @@ import click
 from loadgen.arrivals import parse_arrivals
 from loadgen.cli import EXIT_SCHEDULE
 from loadgen.cli.io_options import io_options, make_io
-from loadgen.cli.output import emit_records
+from loadgen.cli.output import emit_records, writable
 from loadgen.cli.types import parse_endpoint, parse_netns, positive, seconds
 from loadgen.clients import ClientPlan, run_clients
 from loadgen.endpoints import Endpoint, probe
@@ -54,7 +54,12 @@ XDP_PORT = 20000
 @click.option("--no-probe", is_flag=True, help="Do not ask first whether the servers answer.")
 @io_options
 @click.option("--trace", "trace_to", help="One 40-byte entry an answer (docs/loadgen.md).")
-@click.option("--json", "json_to", help="Write the record to this file, - for standard output.")
+@click.option(
+    "--json",
+    "json_to",
+    callback=writable,
+    help="Write the record to this file, - for standard output.",
+)
 def client(
     servers: tuple[str, ...],
     scheme: str,

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import click
 
-from loadgen.cli.output import emit_object
+from loadgen.cli.output import emit_object, writable
 from loadgen.cli.types import parse_endpoint, parse_netns, seconds
 from loadgen.cli.until import wait_until_signal
 from loadgen.coordinator import Coordinator
@@ -25,7 +25,12 @@ from loadgen.coordinator import Coordinator
 @click.option("--netns", help="Network namespace to work in.")
 @click.option("--busy", is_flag=True, help="Never sleep; takes a whole core.")
 @click.option("--duration", help="End after this; else with SIGINT or SIGTERM.")
-@click.option("--json", "json_to", help="Write the counts to this file, - for standard output.")
+@click.option(
+    "--json",
+    "json_to",
+    callback=writable,
+    help="Write the counts to this file, - for standard output.",
+)
 def coordinator(
     listen: str,
     servers: tuple[str, ...],

@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from loadgen.records import RunRecord, atomic_file, to_json, write_json
+from loadgen.records import RunRecord, atomic_file, require_writable, to_json, write_json
 
 
 def _number(value: float, digits: int = 1) -> str:
@@ -58,6 +58,13 @@ def _trouble(r: RunRecord) -> str:
             f"{r.late_limit_us:g} us late, {r.unsent:,} not sent"
         )
     return "; ".join(parts)
+
+
+def writable(_ctx: click.Context, _param: click.Parameter, value: Any) -> Any:
+    """Callback of options that name a file to write: `UserError` before anything is measured."""
+    if value not in (None, "-"):
+        require_writable(Path(value))
+    return value
 
 
 def emit_records(records: Sequence[RunRecord], target: str | None, *, table: bool = True) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from loadgen.cli.output import emit_object
+from loadgen.cli.output import emit_object, writable
 from loadgen.plots import LATENCIES, plot_records, points
 from loadgen.records import read_json, write_csv
 
@@ -23,7 +23,12 @@ from loadgen.records import read_json, write_csv
     "--latency", type=click.Choice(LATENCIES), default="p99_us", show_default=True, help="Y axis."
 )
 @click.option("--title", default="", help="Above the picture.")
-@click.option("--json", "json_to", help="Write the drawn points to this file, - for output.")
+@click.option(
+    "--json",
+    "json_to",
+    callback=writable,
+    help="Write the drawn points to this file, - for output.",
+)
 def plot(files: tuple[Path, ...], out: Path, latency: str, title: str, json_to: str | None) -> None:
     """Draw latency against throughput from files of records (sweep, rack run, simulate)."""
     records = [record for file in files for record in read_json(file)]

@@ -8,7 +8,7 @@ from dataclasses import asdict
 import click
 
 from loadgen.cli.io_options import io_options, make_io
-from loadgen.cli.output import emit_object
+from loadgen.cli.output import emit_object, writable
 from loadgen.cli.types import parse_endpoint, parse_netns, positive, seconds
 from loadgen.cli.until import wait_until_signal
 from loadgen.servers import VirtualServer, VirtualServers
@@ -39,7 +39,12 @@ from netclone_host.errors import UserError
 @click.option("--netns", help="Network namespace to work in.")
 @io_options
 @click.option("--duration", help="End after this; else with SIGINT or SIGTERM.")
-@click.option("--json", "json_to", help="Write the counts to this file, - for standard output.")
+@click.option(
+    "--json",
+    "json_to",
+    callback=writable,
+    help="Write the counts to this file, - for standard output.",
+)
 def server(
     listen: str,
     server_id: int,

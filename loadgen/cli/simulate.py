@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from loadgen.cli.output import emit_records
+from loadgen.cli.output import emit_records, writable
 from loadgen.cli.progress import simulated
 from loadgen.durations import parse_duration_ns
 from loadgen.records import write_csv
@@ -125,8 +125,10 @@ def _duration(name: str, default: str, text: str) -> Callable[[Any], Any]:
 @click.option("--outage", "outages", multiple=True, metavar="server:2@5ms-20ms")
 @click.option("--processes", type=click.IntRange(1), help="[one a processor]")
 @click.option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster that does the work.")
-@click.option("--json", "json_target", metavar="FILE", help="- is standard output.")
-@click.option("--csv", "csv_path", type=click.Path(path_type=Path))
+@click.option(
+    "--json", "json_target", callback=writable, metavar="FILE", help="- is standard output."
+)
+@click.option("--csv", "csv_path", callback=writable, type=click.Path(path_type=Path))
 def simulate(**options: Any) -> None:
     """Simulate racks: every scheme at every load, on the data plane's own C logic.
 

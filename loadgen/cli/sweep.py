@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from loadgen.arrivals import parse_arrivals
 from loadgen.cli import EXIT_SCHEDULE
-from loadgen.cli.output import emit_records, print_records
+from loadgen.cli.output import emit_records, print_records, writable
 from loadgen.cli.types import parse_endpoint, parse_netns, seconds
 from loadgen.clients import ClientPlan, run_clients
 from loadgen.endpoints import Endpoint, probe
@@ -94,9 +94,22 @@ def _numbers(text: str, what: str) -> tuple[float, ...]:
 @click.option("--workers", type=click.IntRange(1), help="[default: 15, stores 8]")
 @click.option("--server", "targets", multiple=True, help="No rack: a server that is there, by id.")
 @click.option("--netns", help="With --server: namespace to send from.")
-@click.option("--json", "json_to", help="Write the records to this file, - for standard output.")
-@click.option("--csv", "csv_to", type=click.Path(path_type=Path), help="Write a CSV too.")
-@click.option("--plot", "plot_to", type=click.Path(path_type=Path), help="Draw PNG and SVG too.")
+@click.option(
+    "--json",
+    "json_to",
+    callback=writable,
+    help="Write the records to this file, - for standard output.",
+)
+@click.option(
+    "--csv", "csv_to", callback=writable, type=click.Path(path_type=Path), help="Write a CSV too."
+)
+@click.option(
+    "--plot",
+    "plot_to",
+    callback=writable,
+    type=click.Path(path_type=Path),
+    help="Draw PNG and SVG too.",
+)
 def sweep(
     schemes: str,
     app: str,

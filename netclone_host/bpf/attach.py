@@ -199,10 +199,12 @@ class _Installation:
             self._link(port, mode)
 
     def _link(self, port: Port, mode: XdpMode) -> None:
+        program = self._loaded.programs[self._programs.xdp]
         port.xdp_mode = mode.value
+        port.xdp_program = kernel.program_info(program).id
         self._save(f"before-link-{port.name}")
         try:
-            link = xdp.attach(self._loaded.programs[self._programs.xdp], port.ifindex, mode)
+            link = xdp.attach(program, port.ifindex, mode)
         except ModeUnavailable as unavailable:
             reason = f"{port.name}: {unavailable.reason}"
             raise ModeUnavailable(reason, unavailable.hint) from None

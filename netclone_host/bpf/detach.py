@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from netclone_host.bpf import faults, interfaces, journal, netns, pins, privilege, tc
+from netclone_host.bpf import faults, interfaces, journal, netns, pins, privilege, tc, xdp
 from netclone_host.bpf.journal import Attachment, Port
 from netclone_host.errors import UserError
 
@@ -31,8 +31,27 @@ def detach(ifname: str) -> Attachment:
             raise UserError(
                 f"NetClone is not attached to {ifname}", hint="'netclone-host status' lists where"
             )
+        _refuse_hidden_pins(attachment, namespace)
         undo(attachment, namespace)
         return attachment
+
+
+def _refuse_hidden_pins(attachment: Attachment, namespace: netns.NetnsId) -> None:
+    """UserError where another BPF file system is mounted than the one with the pins (each
+    mount may be one of its own): the program would stay, and its journal go."""
+    if not attachment.is_of(namespace):
+        return
+    present = set(interfaces.indices().values())
+    for port in attachment.ports:
+        if port.ifindex not in present or attachment.link_pin(port).exists():
+            continue
+        held = [program for _, program in xdp.query(port.ifindex).programs()]
+        if port.xdp_program in held:
+            raise UserError(
+                f"program {port.xdp_program} is on {port.name}, and its pin is not in the BPF "
+                f"file system that is mounted at {pins.bpffs()}",
+                hint="run detach where attach ran: in the same mount namespace",
+            )
 
 
 def find(ifname: str, namespace: netns.NetnsId) -> Attachment | None:

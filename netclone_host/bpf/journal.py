@@ -36,6 +36,8 @@ class Port:
     ifindex: int
     xdp_mode: str = ""
     """Mode of the link; empty before it was tried."""
+    xdp_program: int = 0
+    """Id of the program that the link holds; 0 before it was tried."""
     tc_program: int = 0
     """Id of the program that the filter runs; 0 before a filter was to be added."""
     tc_priority: int = 0

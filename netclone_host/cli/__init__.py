@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import importlib.util
+import os
 import sys
 from typing import Any
 
 import click
 
-from netclone_host.errors import NetcloneError, PrivilegeError
+from netclone_host.errors import NetcloneError, PrivilegeError, UserError
 
 # Verb -> module that holds a click command of the same name.
 VERBS = {
@@ -53,11 +55,42 @@ class LazyGroup(click.Group):
         except NetcloneError as error:
             print_error(error)
             sys.exit(error.exit_status)
-        except PermissionError as error:
-            where = f" ({error.filename})" if error.filename else ""
-            refused = PrivilegeError(f"this needs more privilege{where}", hint="run it with sudo")
-            print_error(refused)
-            sys.exit(refused.exit_status)
+        except Exception as error:
+            failed = refusal(error)
+            if failed is None or ctx.find_root().params.get("verbose"):
+                raise
+            print_error(failed)
+            sys.exit(failed.exit_status)
+
+
+_HINTS = {
+    errno.ENOSPC: "make room there",
+    errno.EDQUOT: "make room there",
+    errno.EROFS: "mount it writable, or name another place",
+    errno.EMFILE: "raise the limit of open files (ulimit -n)",
+    errno.ENFILE: "raise the limit of open files (sysctl fs.file-max)",
+    errno.ENOMEM: "end something else that takes memory",
+}
+
+
+def refusal(error: Exception) -> NetcloneError | None:
+    """What the system refused, in a sentence; None for what is no such thing."""
+    netlink = sys.modules.get("pyroute2.netlink.exceptions")
+    if netlink is not None and isinstance(error, netlink.NetlinkError):
+        error = OSError(error.code, os.strerror(error.code))
+    # Of a pipe whose reader has gone click knows what to do.
+    if not isinstance(error, OSError) or error.errno == errno.EPIPE:
+        return None
+    where = f" ({error.filename})" if error.filename else ""
+    if isinstance(error, PermissionError):
+        return PrivilegeError(f"this needs more privilege{where}", hint="run it with sudo")
+    return UserError(
+        f"the system refused: {error.strerror or error}{where}",
+        hint=_HINTS.get(
+            error.errno or 0,
+            "'netclone-host doctor' shows what this machine can do; -v shows where this came from",
+        ),
+    )
 
 
 def print_error(error: NetcloneError) -> None:

@@ -14,7 +14,6 @@ from netclone_host.cli.rack_options import (
     name_option,
     size_options,
 )
-from netclone_host.errors import UserError
 from netclone_host.rack import build
 
 DEFAULT_SCHEMES = "baseline,c-clone,netclone"
@@ -73,6 +72,7 @@ def run(
     Latencies and rates are those of unstretched time. Answered + unanswered = sent.
     """
     # Imported here: numpy and the C code are needed by this verb only.
+    from loadgen.records import require_writable
     from netclone_host.rack import job
 
     asked = job.parse(
@@ -86,21 +86,14 @@ def run(
         seed=seed,
         repeats=repeats,
     )
-    for path in filter(None, (json_path, out)):
-        _check_writable(path)
     build.require_root()
+    if json_path is not None:
+        require_writable(json_path)
+    if out is not None:
+        require_writable(out, directory=True)
     options = chosen_attach(mode, loader, state)
     sizes = (topology_path, n_servers, n_clients, workers)
     topology = None if sizes == (None, None, None, None) else chosen_topology(*sizes)
     records = job.run(rack, topology, options, asked, out)
     if json_path is not None:
         job.write_json(json_path, records)
-
-
-def _check_writable(path: Path) -> None:
-    """Before the measurement, not after it."""
-    if not path.parent.is_dir():
-        raise UserError(
-            f"cannot write '{path}': there is no directory '{path.parent}'",
-            hint="make the directory first, or choose another place",
-        )

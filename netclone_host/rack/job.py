@@ -30,7 +30,12 @@ from netclone_host.topology import Topology
 
 __all__ = ["Asked", "parse", "run", "write_json"]
 
-MAX_LOAD = 2.0
+MIN_LOAD, MAX_LOAD = 1e-4, 2.0
+MAX_DURATION_S = 3600.0
+MAX_SERVICE_S = 1.0
+"""Of the mean service time, jitter included, before it is stretched."""
+MAX_REPEATS = 1000
+MAX_SEED = (1 << 32) - 1
 WARMUP_SHARE = 0.2
 WIDTH = 110
 """Columns of what does not go to a terminal."""
@@ -63,25 +68,44 @@ def parse(
     repeats: int,
 ) -> Asked:
     """Check the options of `rack run`; `UserError` for the first that is wrong."""
-    duration_s = parse_duration_ns(duration, "--duration") * 1e-9
+    duration_s = _seconds(duration, "--duration")
     if time_scale is not None and not 1 <= time_scale <= 1e6:
         raise UserError(f"--time-scale {time_scale:g} is out of range", "give 1 to 1000000")
-    if repeats < 1:
-        raise UserError(f"--repeats {repeats} is below 1", "give 1 or more")
+    for what, value, low, high in (
+        ("--repeats", repeats, 1, MAX_REPEATS),
+        ("--seed", seed, 0, MAX_SEED),
+    ):
+        if not low <= value <= high:
+            raise UserError(f"{what} {value} is out of range", f"give {low} to {high}")
     return Asked(
         schemes=tuple(parse_schemes(schemes)),
         loads=_loads(loads),
-        workload=parse_workload(service, jitter),
+        workload=_workload(service, jitter),
         duration_s=duration_s,
-        warmup_s=(
-            WARMUP_SHARE * duration_s
-            if warmup is None
-            else parse_duration_ns(warmup, "--warmup") * 1e-9
-        ),
+        warmup_s=(WARMUP_SHARE * duration_s if warmup is None else _seconds(warmup, "--warmup")),
         time_scale=time_scale,
         seed=seed,
         repeats=repeats,
     )
+
+
+def _seconds(text: str, what: str) -> float:
+    seconds = parse_duration_ns(text, what) * 1e-9
+    if seconds > MAX_DURATION_S:
+        raise UserError(
+            f"{what} {text} is longer than an hour", f"give {MAX_DURATION_S:g}s or less"
+        )
+    return seconds
+
+
+def _workload(service: str, jitter: str) -> Workload:
+    workload = parse_workload(service, jitter)
+    if not workload.mean_ns <= MAX_SERVICE_S * 1e9:
+        raise UserError(
+            f"a mean service of {workload.mean_ns * 1e-9:g} s, jitter included, is too long",
+            f"--service and --jitter may come to {MAX_SERVICE_S:g}s",
+        )
+    return workload
 
 
 def _loads(text: str) -> tuple[float, ...]:
@@ -91,10 +115,10 @@ def _loads(text: str) -> tuple[float, ...]:
             load = float(part)
         except ValueError:
             load = math.nan
-        if not 0 < load <= MAX_LOAD:
+        if not MIN_LOAD <= load <= MAX_LOAD:
             raise UserError(
                 f"--loads {text}: '{part}' is not a load",
-                hint=f"a load is a share of all workers' time, above 0 and at most {MAX_LOAD:g}",
+                hint=f"a load is a share of all workers' time, {MIN_LOAD:g} to {MAX_LOAD:g}",
             )
         loads.append(load)
     return tuple(loads)

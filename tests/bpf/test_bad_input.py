@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import errno
 import json
 import os
 import socket
@@ -11,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from pyroute2 import NetlinkError
 
 from netclone_host.bpf import (
     bcc_loader,
@@ -458,4 +461,63 @@ def test_bcc_that_cannot_compile(
         "attach", host, *SERVER, "--loader", "bcc",
         error="BCC could not compile server.bpf.c",
         hint="use of undeclared identifier 'x'",
+    )  # fmt: skip
+
+
+def test_detach_where_the_pins_are_in_another_file_system(
+    refused: Callable[..., None], host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each mount of a BPF file system is one of its own, such as one made in `ip netns exec`."""
+    assert netclone_host("attach", host, *SERVER).exit_code == 0
+    [attachment] = journal.attachments()
+    elsewhere = dataclasses.replace(attachment, pin_dir=str(tmp_path / "netclone/net/eth0"))
+    elsewhere.save()
+    refused("detach", host, error="is not in the BPF file system", hint="same mount namespace")
+    attachment.save()
+    assert netclone_host("detach", host).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence", "hint"),
+    [
+        (OSError(errno.ENOSPC, "No space left", "/run/x"), "No space left (/run/x)", "make room"),
+        (OSError(errno.EROFS, "Read-only", "/run/x"), "Read-only (/run/x)", "writable"),
+        (PermissionError(errno.EPERM, "no", "/run/x"), "more privilege (/run/x)", "sudo"),
+        (NetlinkError(errno.EPERM), "more privilege", "sudo"),
+        (NetlinkError(errno.EOPNOTSUPP), "Operation not supported", "doctor"),
+    ],
+)
+def test_what_the_system_refuses_gets_a_sentence(
+    refused: Callable[..., None],
+    host: str,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    sentence: str,
+    hint: str,
+) -> None:
+    def refuse() -> None:
+        raise error
+
+    with monkeypatch.context() as full:
+        full.setattr(journal, "locked", refuse)
+        refused("detach", host, error=sentence, hint=hint)
+
+
+def test_verbose_shows_where_a_refusal_came_from(
+    host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse() -> None:
+        raise OSError(errno.ENOSPC, "No space left", "/run/x")
+
+    with monkeypatch.context() as full:
+        full.setattr(journal, "locked", refuse)
+        result = netclone_host("-v", "detach", host)
+    assert isinstance(result.exception, OSError)
+
+
+def test_a_topology_file_without_end(refused: Callable[..., None], switch_ports: list[str]) -> None:
+    refused(
+        "attach", *switch_ports, "--role", "switch", "--topology", "/dev/zero",
+        error="more than 1 MiB",
+        hint="topology file",
     )  # fmt: skip

@@ -160,3 +160,24 @@ def test_checks_of_what_does_not_depend_on_the_machine() -> None:
     rate, _, scheduled = check_poisson(rate_rps=5000, requests=10_000, seed=1)
     assert scheduled.passed
     assert rate.value == pytest.approx(5000, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("client", "--server", "127.0.0.1:1", "--rate", "1", "--duration", "1min"),
+        ("simulate", "--requests", "100000000"),
+        ("sweep", "--rates", "1", "--server", "127.0.0.1:1"),
+        ("check",),
+        ("advise", "--service", "exp:25us"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_refused_before_the_measurement(
+    words: tuple[str, ...],
+) -> None:
+    result = run(*words, "--json", "/no/such/x.json")
+    assert result.exit_code == 2
+    assert result.output.splitlines() == [
+        "error: cannot write '/no/such/x.json': there is no '/no/such'",
+        "hint: choose another place",
+    ]

@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from netclone_host.cli import main
 from netclone_host.rack import netns
 from netclone_host.rack.journal import Journal
 from netclone_host.rack.plan import Plan
@@ -115,3 +117,42 @@ def test_up_refuses_bad_input_and_changes_nothing(
     assert "hint: " in done.stderr
     assert not Journal(rack_name).exists
     assert not list(netns.NETNS_DIR.glob(f"{rack_name}-*"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("--loads", "0"), "'0' is not a load"),
+        (("--loads", "1e-30"), "'1e-30' is not a load"),
+        (("--loads", "2.5"), "'2.5' is not a load"),
+        (("--loads", ""), "'' is not a load"),
+        (("--loads", "nan"), "'nan' is not a load"),
+        (("--service", "foo"), "unknown kind 'foo'"),
+        (("--service", "exp:1e30us"), "is too long"),
+        (("--jitter", "1x1e30"), "is too long"),
+        (("--jitter", "2x15"), "not a probability"),
+        (("--duration", "-1"), "is not a duration"),
+        (("--duration", "1e99s"), "longer than an hour"),
+        (("--duration", "1e999s"), "is too long"),
+        (("--warmup", "2000min"), "longer than an hour"),
+        (("--time-scale", "nan"), "--time-scale nan is out of range"),
+        (("--repeats", "0"), "--repeats 0 is out of range"),
+        (("--repeats", "9999999999999999999"), "is out of range"),
+        (("--seed", "-1"), "--seed -1 is out of range"),
+        (("--schemes", ""), "unknown scheme ''"),
+        (("--json", "/"), "cannot write '/'"),
+        (("--json", "/proc/x.json"), "cannot write '/proc/x.json'"),
+        (("--json", "/no/such/x.json"), "cannot write '/no/such/x.json'"),
+        (("--out", "/etc/hostname"), "'/etc/hostname' is no directory"),
+        (("--out", "/proc"), "cannot write '/proc'"),
+    ],
+)
+def test_run_refuses_bad_input_before_anything_is_built(
+    rack_name: str, arguments: tuple[str, ...], error: str
+) -> None:
+    result = CliRunner().invoke(main, ["rack", "run", "--name", rack_name, *arguments])
+    assert result.exit_code == 2, result.output
+    lines = result.output.splitlines()
+    assert len(lines) == 2 and lines[1].startswith("hint: "), lines
+    assert lines[0].startswith("error: ") and error in lines[0]
+    assert not Journal(rack_name).exists
