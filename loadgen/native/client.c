@@ -19,6 +19,12 @@
 #define GRACE_NS 10000000ULL
 /* A sleep may end this much late; LG_CLIENT_KEEN spins from then on. */
 #define KEEN_NS 150000ULL
+/* LG_CLIENT_SATURATE keeps so many requests on their way: fewer than the 256 packets that one
+ * end of a veth pair holds, so that "as fast as it goes" is not "as fast as it loses".
+ * What has not come for FORGIVE_NS is taken for lost. */
+#define SATURATE_WINDOW 192
+#define FORGIVE_NS 100000000ULL
+#define WINDOW_NAP_NS 50000ULL
 /* Longest sleep: *stop is looked at this often. */
 #define NAP_NS 50000000ULL
 
@@ -46,7 +52,9 @@ struct client {
 	uint64_t all_answered;	/* warm-up included */
 	uint32_t tx_from, tx_n; /* copies prepared and not yet sent */
 	struct pending pending[LG_IO_BATCH];
+	_Alignas(8) uint8_t template[LG_PAYLOAD_LEN];
 	uint64_t last_rx_ns;
+	uint64_t forgiven; /* taken for lost, by LG_CLIENT_SATURATE */
 };
 
 static bool measured(const struct client *c, uint64_t sched_ns)
@@ -54,30 +62,36 @@ static bool measured(const struct client *c, uint64_t sched_ns)
 	return sched_ns >= c->window_ns && sched_ns < c->end_ns;
 }
 
-static void fill_header(struct client *c, struct nc_header *h)
+/* What all requests of a stream have in common. */
+static void make_template(struct client *c)
 {
 	const struct lg_client_config *cfg = c->cfg;
+	struct nc_header *h = (struct nc_header *)c->template;
+	struct lg_body *b = (struct lg_body *)(c->template + LG_BODY_OFFSET);
 
-	memset(h, 0, sizeof(*h));
 	h->type = NC_TYPE_REQ;
 	if (cfg->target != LG_TARGET_GROUP)
 		h->flags = NC_FLAG_NO_CLONE;
-	if (cfg->n_groups) {
-		h->grp = nc_htonl(1 + lg_rng_below(&c->rng, cfg->n_groups));
-		h->idx = (nc_u8)lg_rng_below(&c->rng, cfg->n_filter_tables);
-	}
-}
-
-static void fill_body(struct client *c, struct lg_body *b, uint64_t sched_ns)
-{
-	const struct lg_client_config *cfg = c->cfg;
-
-	memset(b, 0, sizeof(*b));
 	b->magic = htole32(LG_BODY_MAGIC);
 	b->run = cfg->run;
 	b->stream = (uint16_t)cfg->stream;
+}
+
+static void fill(struct client *c, uint8_t *payload, uint64_t sched_ns)
+{
+	const struct lg_client_config *cfg = c->cfg;
+	struct nc_header *h = (struct nc_header *)payload;
+	struct lg_body *b = (struct lg_body *)(payload + LG_BODY_OFFSET);
+
+	memcpy(payload, c->template, LG_PAYLOAD_LEN);
 	b->seq = c->seq;
 	b->sched_ns = sched_ns;
+	if (cfg->n_groups) {
+		uint64_t bits = lg_rng_next(&c->rng);
+
+		h->grp = nc_htonl(1 + (uint32_t)((bits >> 32) * cfg->n_groups >> 32));
+		h->idx = (nc_u8)((bits & UINT32_MAX) * cfg->n_filter_tables >> 32);
+	}
 	if (cfg->draw_service)
 		b->service_ns = htole64((uint64_t)lg_dist_sample(&c->service, &c->rng) | 1);
 	if (cfg->mix.enabled)
@@ -109,8 +123,7 @@ static void put_request(struct client *c, uint64_t sched_ns)
 	const struct lg_peer *to[2];
 	uint32_t copies;
 
-	fill_header(c, h);
-	fill_body(c, b, sched_ns);
+	fill(c, tx->data, sched_ns);
 	if (b->op == LG_OP_SET)
 		h->flags |= NC_FLAG_NO_CLONE;
 	copies = choose(c, b->op == LG_OP_SET, to);
@@ -142,16 +155,31 @@ static void advance(struct client *c)
 	}
 }
 
+/* LG_CLIENT_SATURATE: is it time to wait for answers instead of sending more? */
+static bool window_full(struct client *c, uint64_t now_ns)
+{
+	uint64_t open = c->res->all_sent - c->all_answered;
+
+	if (!(c->cfg->flags & LG_CLIENT_SATURATE) || open < SATURATE_WINDOW + c->forgiven)
+		return false;
+	if (now_ns < c->last_rx_ns + FORGIVE_NS)
+		return true;
+	c->forgiven = open;
+	c->last_rx_ns = now_ns;
+	return false;
+}
+
 /* Prepares every request that is due, up to a batch; returns how many. */
 static uint32_t prepare(struct client *c, uint64_t now_ns)
 {
 	const struct lg_client_config *cfg = c->cfg;
 	uint32_t per_request = cfg->target == LG_TARGET_TWO ? 2 : 1;
-	uint32_t room = cfg->io->ops->reserve(cfg->io, SEND_BATCH * per_request), n = 0;
 	bool saturate = cfg->flags & LG_CLIENT_SATURATE;
+	uint32_t most = saturate ? LG_IO_BATCH / per_request : SEND_BATCH;
+	uint32_t room = cfg->io->ops->reserve(cfg->io, most * per_request), n = 0;
 
 	c->tx_from = c->tx_n = 0;
-	while (c->tx_n + per_request <= room && n < SEND_BATCH) {
+	while (c->tx_n + per_request <= room && n < most) {
 		uint64_t sched_ns = saturate ? now_ns : cfg->start_ns + (uint64_t)c->next_ns;
 
 		if (sched_ns > now_ns || sched_ns >= c->end_ns)
@@ -283,7 +311,7 @@ static uint32_t receive(struct client *c)
 	for (uint32_t i = 0; i < n; i++)
 		take(c, &io->rx[i]);
 	if (n)
-		c->last_rx_ns = lg_now_ns();
+		c->last_rx_ns = io->rx[n - 1].ns;
 	return n;
 }
 
@@ -345,7 +373,9 @@ static void loop(struct client *c)
 		uint64_t now_ns = lg_now_ns(), wake_ns;
 		uint32_t busy = 0;
 
-		if (c->tx_from == c->tx_n && now_ns <= c->send_until_ns)
+		if (window_full(c, now_ns))
+			io->ops->wait(io, now_ns + WINDOW_NAP_NS);
+		else if (c->tx_from == c->tx_n && now_ns <= c->send_until_ns)
 			busy = prepare(c, now_ns);
 		push(c);
 		busy += receive(c);
@@ -400,7 +430,6 @@ int lg_client_run(const struct lg_client_config *cfg, struct lg_client_result *r
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
-	c->cpu_start_ns = lg_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	c->cfg = cfg;
 	c->res = res;
 	error = answered_init(&c->answered);
@@ -409,6 +438,7 @@ int lg_client_run(const struct lg_client_config *cfg, struct lg_client_result *r
 		return error;
 	}
 	prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
+	make_template(c);
 	lg_trace_init(&c->trace, cfg->trace_fd);
 	lg_rng_seed(&c->rng, cfg->seed, cfg->stream);
 	c->gap = cfg->gap;
@@ -421,6 +451,12 @@ int lg_client_run(const struct lg_client_config *cfg, struct lg_client_result *r
 	c->window_ns = cfg->start_ns + cfg->warmup_ns;
 	c->end_ns = c->window_ns + cfg->duration_ns;
 	c->send_until_ns = c->end_ns + (cfg->late_ns > GRACE_NS ? cfg->late_ns : GRACE_NS);
+	if (cfg->flags & (LG_CLIENT_SATURATE | LG_CLIENT_BUSY)) {
+		struct timespec start = lg_timespec(cfg->start_ns);
+
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &start, NULL);
+	}
+	c->cpu_start_ns = lg_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	loop(c);
 	if (res->end == LG_END_COMPLETE)
 		count_unsent(c);

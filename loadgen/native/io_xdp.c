@@ -53,7 +53,7 @@ static void check_link(struct lg_io_xdp *x)
 
 static void check_sometimes(struct lg_io_xdp *x)
 {
-	uint64_t now_ns = lg_now_ns();
+	uint64_t now_ns = lg_clock_ns(CLOCK_MONOTONIC_COARSE); /* cheap: this is every poll */
 
 	if (now_ns - x->checked_ns < CHECK_NS)
 		return;
@@ -121,9 +121,12 @@ static int xdp_commit(struct lg_io *io, uint32_t from, uint32_t n)
 
 static uint32_t take_frames(struct lg_io_xdp *x, struct xdp_queue *q, uint32_t n)
 {
-	uint64_t now_ns = lg_now_ns();
 	uint32_t at = 0, got = xsk_ring_cons__peek(&q->rx, LG_IO_BATCH - n, &at);
+	uint64_t now_ns;
 
+	if (!got)
+		return n;
+	now_ns = lg_now_ns();
 	for (uint32_t i = 0; i < got; i++) {
 		const struct xdp_desc *desc = xsk_ring_cons__rx_desc(&q->rx, at + i);
 		struct lg_rx *rx = &x->io.rx[n];
