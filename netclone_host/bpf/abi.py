@@ -119,8 +119,18 @@ class Slices(ctypes.Structure):
     _fields_ = [("slice", c_uint64 * INFLIGHT_SLICES)]
 
     def in_flight(self) -> int:
-        """Requests in flight over all slices (the low half of each)."""
+        """Requests in flight over all slices (the low half of each), forgotten ones included:
+        a slice that is over keeps its count until its place is needed."""
         return sum(value & 0xFFFFFFFF for value in self.slice)
+
+    def alive(self, config: ServerConfig, now_ns: int) -> int:
+        """Requests in flight as the program counts them at this time of the monotonic clock."""
+        now = now_ns >> config.slice_shift
+        return sum(
+            value & 0xFFFFFFFF
+            for value in self.slice
+            if (now - (value >> 32)) & 0xFFFFFFFF < config.slices
+        )
 
 
 class Reserve(ctypes.Structure):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -106,9 +107,14 @@ def _server(servers: Map, sid: int) -> abi.Server:
 
 
 def read_in_flight(attachment: Attachment) -> int:
-    """A server's requests in flight, those included that are about to be forgotten."""
-    with pinned_map(attachment, "nc_slices") as slices:
-        return abi.Slices.from_buffer_copy(slices.lookup(0) or b"").in_flight()
+    """A server's requests in flight, as its program counts them now."""
+    with (
+        pinned_map(attachment, "nc_server_cfg") as configs,
+        pinned_map(attachment, "nc_slices") as slices,
+    ):
+        config = abi.ServerConfig.from_buffer_copy(configs.lookup(0) or b"")
+        counts = abi.Slices.from_buffer_copy(slices.lookup(0) or b"")
+        return counts.alive(config, time.clock_gettime_ns(time.CLOCK_MONOTONIC))
 
 
 def health(attachment: Attachment) -> str:
