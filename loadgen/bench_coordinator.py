@@ -24,7 +24,7 @@ from pathlib import Path
 from loadgen.clients import ClientPlan, ClientSummary, Stop
 from loadgen.schemes import Scheme, find_scheme
 from loadgen.workload import parse_workload
-from netclone_host.bpf import kernel, state
+from netclone_host.bpf import maps, state
 from netclone_host.bpf.journal import Attachment
 from netclone_host.rack import build, programs
 from netclone_host.rack.counting import Counting, difference
@@ -77,7 +77,7 @@ def _bpftool() -> list[dict[str, object]]:
 def switch_run_time_ns(attachment: Attachment) -> int:
     """Run time so far of all programs that share the switch's counters."""
     with state.pinned_map(attachment, "nc_counters") as table:
-        map_id = kernel.map_id(table.fd)
+        map_id = maps.map_id(table.fd)
     total = 0
     for program in _bpftool():
         ids = program.get("map_ids", [])

@@ -27,9 +27,9 @@ from netclone_host import counters, topology
 from netclone_host.bpf import instructions, kernel, netns, request
 from netclone_host.bpf.attach import AttachRequest
 from netclone_host.bpf.instructions import ProgramType
-from netclone_host.bpf.kernel import Map
 from netclone_host.bpf.libbpf_loader import OBJECT_DIR, LibbpfLoader, load_object
 from netclone_host.bpf.loader import LoadedObject, Role
+from netclone_host.bpf.maps import Map
 from netclone_host.bpf.testrun import TcAction, XdpAction, prog_test_run
 from netclone_host.bpf.xdp import XdpMode
 from netclone_host.cli import print_error

@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from netclone_host.bpf import kernel_headers, libbpf, verifier
-from netclone_host.bpf.kernel import BPF_XDP_DEVMAP, Map
+from netclone_host.bpf.kernel import BPF_XDP_DEVMAP
 from netclone_host.bpf.loader import PROGRAMS, LoadedObject, MapSizes, Role
+from netclone_host.bpf.maps import Map
 from netclone_host.errors import MissingFeatureError, PrivilegeError, UserError, VerifierError
 
 SOURCE_DIR = Path(__file__).resolve().parents[2] / "xdp"

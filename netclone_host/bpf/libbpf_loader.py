@@ -8,9 +8,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from netclone_host.bpf import kernel, libbpf, verifier
-from netclone_host.bpf.kernel import Map, MapType
+from netclone_host.bpf import libbpf, maps, verifier
 from netclone_host.bpf.loader import LoadedObject, MapSizes, Role
+from netclone_host.bpf.maps import Map, MapType
 from netclone_host.errors import MissingFeatureError, PrivilegeError, UserError, VerifierError
 
 OBJECT_DIR = Path(__file__).resolve().parents[2] / "build/bpf"
@@ -88,7 +88,7 @@ def _inner_map(entry: int) -> Map | None:
     library = libbpf.library()
     if library.bpf_map__type(entry) != MapType.ARRAY_OF_MAPS or library.bpf_map__inner_map(entry):
         return None
-    template = kernel.create_map(MapType.DEVMAP, "nc_template", 4, 8, 2)
+    template = maps.create_map(MapType.DEVMAP, "nc_template", 4, 8, 2)
     libbpf.call("bpf_map__set_inner_map_fd", entry, template.fd)
     return template
 

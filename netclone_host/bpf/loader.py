@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol
 
-from netclone_host.bpf.kernel import Map
+from netclone_host.bpf.maps import Map
 
 MapSizes = Mapping[str, int]
 """Map name -> max_entries; maps that are not named keep the size of the source."""

@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from netclone_host.bpf import abi, instructions, kernel, kernel_headers, libbpf, netns, pins
+from netclone_host.bpf import abi, instructions, kernel, kernel_headers, libbpf, maps, netns, pins
 from netclone_host.bpf import privilege as privileges
 from netclone_host.bpf.instructions import ProgramType
-from netclone_host.bpf.kernel import MapType
 from netclone_host.bpf.libbpf_loader import OBJECT_DIR
 from netclone_host.bpf.loader import Role
+from netclone_host.bpf.maps import MapType
 from netclone_host.bpf.testrun import XdpAction, prog_test_run
 from netclone_host.bpf.xdp import XdpMode
 from netclone_host.errors import NetcloneError
@@ -176,9 +176,9 @@ def _devmap_program() -> str:
     return "an entry of a devmap runs a program"
 
 
-def _devmap() -> kernel.Map:
+def _devmap() -> maps.Map:
     size = ctypes.sizeof(abi.DevmapValue)
-    return kernel.create_map(MapType.DEVMAP, "nc_try", 4, size, 2)
+    return maps.create_map(MapType.DEVMAP, "nc_try", 4, size, 2)
 
 
 def _broadcast() -> str:

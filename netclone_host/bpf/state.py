@@ -15,8 +15,8 @@ from typing import Any
 from netclone_host import counters
 from netclone_host.bpf import abi, detach, journal, kernel, netns, pins
 from netclone_host.bpf.journal import Attachment
-from netclone_host.bpf.kernel import Map
 from netclone_host.bpf.loader import PROGRAMS, Role
+from netclone_host.bpf.maps import Map
 from netclone_host.counters import Hook
 from netclone_host.errors import UserError
 

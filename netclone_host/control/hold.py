@@ -14,8 +14,8 @@ import ctypes
 import os
 from collections.abc import Iterator
 
-from netclone_host.bpf import abi, kernel
-from netclone_host.bpf.kernel import Map
+from netclone_host.bpf import abi, maps
+from netclone_host.bpf.maps import Map
 
 
 @contextlib.contextmanager
@@ -41,7 +41,7 @@ def _wait_for_programs(clone_ports: Map) -> None:
     """The kernel returns from an update of an array of maps when every program that was
     running has ended. Entry 0 is no group's."""
     size = ctypes.sizeof(abi.DevmapValue)
-    devmap = kernel.create_map(kernel.MapType.DEVMAP, "nc_pair_ports", 4, size, 2)
+    devmap = maps.create_map(maps.MapType.DEVMAP, "nc_pair_ports", 4, size, 2)
     try:
         clone_ports.update(0, devmap.fd)
         clone_ports.delete(0)

@@ -15,7 +15,7 @@ from ipaddress import IPv4Address, IPv6Address
 
 from netclone_host.bpf import abi, state
 from netclone_host.bpf.journal import Attachment
-from netclone_host.bpf.kernel import Map
+from netclone_host.bpf.maps import Map
 from netclone_host.control import backend
 from netclone_host.control.plan import ServerEntry, SwitchTables
 from netclone_host.control.xdp_plan import tables_plan

@@ -10,9 +10,9 @@ import secrets
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from netclone_host.bpf import abi, kernel
-from netclone_host.bpf.kernel import Map, MapType
+from netclone_host.bpf import abi, maps
 from netclone_host.bpf.loader import LoadedObject
+from netclone_host.bpf.maps import Map, MapType
 from netclone_host.control import plan
 from netclone_host.control.plan import ClientSettings, ServerSettings, SwitchTables
 from netclone_host.topology import PortName
@@ -142,7 +142,7 @@ def _pair_devmap(pair: tuple[int, int], clone_program: int) -> Map:
     """Both entries name the program, and so do the servers' ports in `nc_ports`: the kernel
     runs one program over all frames that a poll sends to a port (see nc_leave)."""
     size = ctypes.sizeof(abi.DevmapValue)
-    devmap = kernel.create_map(MapType.DEVMAP, "nc_pair_ports", 4, size, 2)
+    devmap = maps.create_map(MapType.DEVMAP, "nc_pair_ports", 4, size, 2)
     for position, ifindex in enumerate(pair):
         devmap.update(position, abi.DevmapValue(ifindex, clone_program))
     return devmap

@@ -14,10 +14,10 @@ import socket
 from collections.abc import Iterator, Mapping
 from ipaddress import IPv4Address, IPv6Address
 
-from netclone_host.bpf import abi, kernel, libbpf, state
+from netclone_host.bpf import abi, libbpf, maps, state
 from netclone_host.bpf.journal import Attachment
-from netclone_host.bpf.kernel import Map
 from netclone_host.bpf.loader import Role
+from netclone_host.bpf.maps import Map
 from netclone_host.control import hold, plan, xdp
 from netclone_host.control.entries import Action, Changes, Fields, Key, Plan
 from netclone_host.control.xdp_plan import (
@@ -168,7 +168,7 @@ def _read_groups(maps: Mapping[str, Map], n_groups: int) -> dict[Key, Action]:
 
 
 def _read_pair(map_id: int) -> Action:
-    devmap = kernel.map_by_id(map_id)
+    devmap = maps.map_by_id(map_id)
     try:
         first, second = (
             abi.DevmapValue.from_buffer_copy(devmap.lookup(position) or bytes(8)).ifindex
@@ -282,7 +282,7 @@ def _clone_program_id(outer: Map) -> int:
         inner_id = outer.lookup(key)
         if inner_id is None:
             continue
-        devmap = kernel.map_by_id(int.from_bytes(inner_id, "little"))
+        devmap = maps.map_by_id(int.from_bytes(inner_id, "little"))
         try:
             value = abi.DevmapValue.from_buffer_copy(devmap.lookup(1) or bytes(8))
         finally:

@@ -16,7 +16,7 @@ from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Packet, Raw
 
 from netclone_host import counters, topology
-from netclone_host.bpf import kernel, request
+from netclone_host.bpf import maps, request
 from netclone_host.bpf.attach import AttachRequest
 from netclone_host.bpf.libbpf_loader import LibbpfLoader
 from netclone_host.bpf.loader import LoadedObject, Role
@@ -142,5 +142,5 @@ def programs(role: Role, **more: Any) -> Iterator[Programs]:
         yield Programs(role, loaded, write)
 
 
-def map_of(programs_: Programs, name: str) -> kernel.Map:
+def map_of(programs_: Programs, name: str) -> maps.Map:
     return programs_.loaded.maps[name]

@@ -12,7 +12,7 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
 from netclone_host.app_state import AppState
-from netclone_host.bpf import kernel, libbpf, state
+from netclone_host.bpf import libbpf, maps, state
 from netclone_host.bpf.abi import StateSource
 from netclone_host.bpf.attach import AttachRequest, attach
 from netclone_host.bpf.detach import detach
@@ -88,4 +88,4 @@ def test_without_a_server_there_is_no_number(host: str) -> None:
 
 def test_the_map_is_of_one_number(host: str, programs: tuple[int, int]) -> None:
     with state.pinned_map(state.attached_to(host), "nc_app_state") as number:
-        assert (number.type, number.max_entries) == (kernel.MapType.ARRAY, 1)
+        assert (number.type, number.max_entries) == (maps.MapType.ARRAY, 1)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from netclone_host import topology
-from netclone_host.bpf import abi, interfaces, kernel, state, xdp
+from netclone_host.bpf import abi, interfaces, kernel, maps, state, xdp
 from netclone_host.bpf.attach import AttachRequest, Mode, attach
 from netclone_host.bpf.detach import detach, forget_namespace
 from netclone_host.bpf.loader import Role
@@ -105,7 +105,7 @@ def test_the_clone_leaves_by_the_second_servers_port(switch_ports: list[str]) ->
     index = interfaces.indices()
     with state.pinned_map(attachment, "nc_clone_ports") as outer:
         inner_id = int.from_bytes(outer.lookup(2) or b"", "little")
-    inner = kernel.map_by_id(inner_id)
+    inner = maps.map_by_id(inner_id)
     try:
         entries = [
             abi.DevmapValue.from_buffer_copy(inner.lookup(position) or b"") for position in (0, 1)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from netclone_host.bpf import libbpf
-from netclone_host.bpf.kernel import Map
+from netclone_host.bpf.maps import Map
 
 
 def _bytes_of(table: Map, entries: int) -> np.ndarray:

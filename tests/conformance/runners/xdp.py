@@ -9,10 +9,10 @@ import time
 from typing import Any
 
 from netclone_host import counters
-from netclone_host.bpf import abi, kernel, netns, tc, xdp
-from netclone_host.bpf.kernel import Map, MapType
+from netclone_host.bpf import abi, maps, netns, tc, xdp
 from netclone_host.bpf.loader import PROGRAMS, LoadedObject, Role
 from netclone_host.bpf.loaders import loader_of
+from netclone_host.bpf.maps import Map, MapType
 from netclone_host.bpf.testrun import XdpAction, prog_test_run
 from netclone_host.bpf.xdp import XdpMode
 from netclone_host.counters import Hook
@@ -215,7 +215,7 @@ class _SwitchTables:
 
     def _pair(self, first: int, second: int) -> Map:
         size = ctypes.sizeof(abi.DevmapValue)
-        devmap = kernel.create_map(MapType.DEVMAP, "nc_pair_ports", 4, size, 2)
+        devmap = maps.create_map(MapType.DEVMAP, "nc_pair_ports", 4, size, 2)
         any_port = self._port_of(1)
         with netns.entered(self.cabling.node):
             for position, ifindex in enumerate((first, second)):

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Maps of the kernel, by file descriptor.
+
+Every function raises OSError with the kernel's errno; callers turn that into a sentence.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+import errno
+from collections.abc import Iterator, Mapping
+from ctypes import c_char, c_uint32
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from netclone_host.bpf import libbpf
+from netclone_host.bpf.kernel import NAME_LEN, object_info
+
+ANY = 0  # flag of an update: create or replace
+
+
+class MapType(enum.IntEnum):
+    """enum bpf_map_type, as far as it is used here."""
+
+    ARRAY = 2
+    PERCPU_ARRAY = 6
+    ARRAY_OF_MAPS = 12
+    DEVMAP = 14
+    XSKMAP = 17
+    DEVMAP_HASH = 25
+
+
+PER_CPU_TYPES = (5, 6, 10, 21)  # PERCPU_HASH, PERCPU_ARRAY, LRU_PERCPU_HASH, cgroup storage
+
+
+class _MapInfo(ctypes.Structure):
+    _fields_ = [
+        ("type", c_uint32),
+        ("id", c_uint32),
+        ("key_size", c_uint32),
+        ("value_size", c_uint32),
+        ("max_entries", c_uint32),
+        ("map_flags", c_uint32),
+        ("name", c_char * NAME_LEN),
+    ]
+
+
+@dataclass(frozen=True)
+class Map:
+    """A map by its file descriptor; keys and values are bytes of the sizes given.
+
+    A per-CPU map is read as one value for each possible CPU, in order.
+    """
+
+    fd: int
+    name: str
+    type: int
+    key_size: int
+    value_size: int
+    max_entries: int
+
+    @classmethod
+    def of(cls, fd: int) -> Map:
+        info = object_info(fd, _MapInfo)
+        return cls(
+            fd, info.name.decode(), info.type, info.key_size, info.value_size, info.max_entries
+        )
+
+    @property
+    def per_cpu(self) -> bool:
+        return self.type in PER_CPU_TYPES
+
+    def update(self, key: Any, value: Any) -> None:
+        """`key` and `value` are bytes, ctypes objects, or an int of the map's size."""
+        key_bytes, value_bytes = _as_bytes(key, self.key_size), _as_bytes(value, self.value_size)
+        libbpf.call("bpf_map_update_elem", self.fd, key_bytes, value_bytes, ANY)
+
+    def update_many(self, entries: Mapping[int, Any]) -> None:
+        """Many entries by one system call (kernel 5.6). For an array of maps that also saves
+        waiting for every running program once an entry."""
+        if not entries:
+            return
+        keys = b"".join(_as_bytes(key, self.key_size) for key in entries)
+        values = b"".join(_as_bytes(value, self.value_size) for value in entries.values())
+        count = c_uint32(len(entries))
+        libbpf.call("bpf_map_update_batch", self.fd, keys, values, ctypes.byref(count), None)
+
+    def lookup(self, key: Any) -> bytes | None:
+        """The value, or None if there is none."""
+        values = self._lookup(key, self.value_size)
+        return values
+
+    def values(self) -> bytes:
+        """All values of an array in a row, by one system call (kernel 5.6)."""
+        keys = ctypes.create_string_buffer(self.max_entries * self.key_size)
+        values = ctypes.create_string_buffer(self.max_entries * self.value_size)
+        count, position = c_uint32(self.max_entries), c_uint32()
+        try:
+            libbpf.call(
+                "bpf_map_lookup_batch",
+                self.fd,
+                None,
+                ctypes.byref(position),
+                keys,
+                values,
+                ctypes.byref(count),
+                None,
+            )
+        except OSError as error:
+            if error.errno != errno.ENOENT:  # which says that the end was reached
+                raise
+        return values.raw
+
+    def locked_bytes(self) -> int:
+        """Memory that the kernel says it takes."""
+        for line in Path(f"/proc/self/fdinfo/{self.fd}").read_text().splitlines():
+            if line.startswith("memlock:"):
+                return int(line.split()[1])
+        return 0
+
+    def lookup_per_cpu(self, key: Any) -> list[bytes]:
+        stride = -(-self.value_size // 8) * 8
+        values = self._lookup(key, stride * libbpf.possible_cpus())
+        if values is None:
+            raise KeyError(key)
+        return [values[at : at + self.value_size] for at in range(0, len(values), stride)]
+
+    def _lookup(self, key: Any, size: int) -> bytes | None:
+        value = ctypes.create_string_buffer(size)
+        try:
+            libbpf.call("bpf_map_lookup_elem", self.fd, _as_bytes(key, self.key_size), value)
+        except OSError as error:
+            if error.errno == errno.ENOENT:
+                return None
+            raise
+        return value.raw
+
+    def delete(self, key: Any) -> None:
+        libbpf.call("bpf_map_delete_elem", self.fd, _as_bytes(key, self.key_size))
+
+    def each_key(self) -> Iterator[bytes]:
+        """Keys in the kernel's order; the map may change meanwhile."""
+        key: bytes | None = None
+        following = ctypes.create_string_buffer(self.key_size)
+        while True:
+            try:
+                libbpf.call("bpf_map_get_next_key", self.fd, key, following)
+            except OSError as error:
+                if error.errno == errno.ENOENT:
+                    return
+                raise
+            key = following.raw
+            yield key
+
+
+def _as_bytes(value: Any, size: int) -> bytes:
+    data = value.to_bytes(size, "little") if isinstance(value, int) else bytes(value)
+    if len(data) != size:
+        raise ValueError(f"{len(data)} bytes given where the map has {size}")
+    return data
+
+
+def create_map(kind: MapType, name: str, key_size: int, value_size: int, max_entries: int) -> Map:
+    fd = libbpf.call("bpf_map_create", kind, name.encode(), key_size, value_size, max_entries, None)
+    return Map(fd, name, kind, key_size, value_size, max_entries)
+
+
+def map_id(fd: int) -> int:
+    """The kernel's id of a map."""
+    return int(object_info(fd, _MapInfo).id)
+
+
+def map_by_id(map_id: int) -> Map:
+    return Map.of(libbpf.call("bpf_map_get_fd_by_id", map_id))
