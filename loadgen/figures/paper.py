@@ -146,7 +146,8 @@ def scaling(s: Settings) -> Figure:
     """Throughput and tail as servers are added."""
     counts = (2, 4, 6, 12, 24)
     schemes = ("baseline", "c-clone", "laedge", "netclone")
-    panels = {f"{n}": paper_model(EXP25, workers=(15,) * n) for n in counts}
+    # Short queues, so that an overloaded coordinator settles within the run.
+    panels = {f"{n}": paper_model(EXP25, workers=(15,) * n, queue_limit=256) for n in counts}
     results = sweep(s, panels, schemes, (0.4, 0.9), scale=0.5)
 
     def grows(scheme: str) -> float:
