@@ -37,8 +37,8 @@ from netclone_host.bpf.libbpf_loader import load_object
 from netclone_host.bpf.loader import Role
 from netclone_host.bpf.request import AttachRequest
 
-SECONDS = float(os.environ.get("NETCLONE_BENCH_SECONDS", "0.4"))
-ROUNDS = 12
+SECONDS = float(os.environ.get("NETCLONE_BENCH_SECONDS", "1"))
+ROUNDS = 6
 COALESCE_NS = 100_000
 OUT = Path("out/bench/loadgen.json")
 
