@@ -54,7 +54,7 @@ def test_xdp_agrees_with_oracle(role: str, loader: str) -> None:
     """In real time: nothing that depends on a clock."""
     xdp = Xdp(Role(role), loader, XdpMode.NATIVE, filter_tables=4)
 
-    @examined(12)
+    @examined(8)
     @given(st.data())
     def run(data: st.DataObject) -> None:
         check(xdp, data.draw(scenarios(role, timed=False)))

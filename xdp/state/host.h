@@ -8,11 +8,12 @@
 #include "../include/netclone/host.h"
 
 enum {
-	/* Ethernet, two tags, IPv6, TCP with options, and the header. */
-	NC_PULL_LEN = 14 + 8 + 40 + 60 + NC_HEADER_LEN,
+	/* Ethernet, two tags, IPv6, and the longest L4 part. */
+	NC_PULL_LEN = 14 + 8 + 40 + NC_MAX_L4_LEN,
 };
 
-/* Headers that lie beyond the linear part of a socket buffer are pulled into it. */
+/* What lies beyond the linear part of a socket buffer is pulled into it: TCP keeps its
+ * payload elsewhere, and a packet's lengths are checked against the bytes that are there. */
 NC_INLINE struct nc_frame nc_pulled(struct __sk_buff *ctx)
 {
 	nc_u32 linear = ctx->data_end - ctx->data, want = NC_PULL_LEN;
