@@ -54,6 +54,8 @@ def switch_as(plan: Plan, scheme: Scheme) -> Iterator[None]:
             with state.pinned_map(attachment, table_name) as table:
                 before = table.lookup(0) or b""
                 config = form.from_buffer_copy(before)
+                if form is abi.ServerConfig and flags:
+                    _check_counts(config)
                 if config.flags & mask != flags:
                     config.flags = config.flags & ~mask | flags
                     changed.append((attachment, table_name, before))
@@ -63,6 +65,15 @@ def switch_as(plan: Plan, scheme: Scheme) -> Iterator[None]:
         for attachment, table_name, before in changed:
             with suppress(OSError), state.pinned_map(attachment, table_name) as table:
                 table.update(0, before)
+
+
+def _check_counts(config: abi.ServerConfig) -> None:
+    """The rack's application tells how many requests wait, and not how many it holds."""
+    if config.state_source == abi.StateSource.APP:
+        raise UserError(
+            "netclone+reserve needs servers whose programs count requests in flight",
+            hint="run it with --state inflight",
+        )
 
 
 def coordinator_of(

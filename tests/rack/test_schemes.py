@@ -82,6 +82,13 @@ def test_laedge_needs_a_second_client(rack_name: str) -> None:
         job.run(rack_name, default_topology(2, 1, 4), Options(), asked, None)
 
 
+def test_reserve_needs_programs_that_count(rack_name: str) -> None:
+    asked = job.parse(**(ASKED | {"schemes": "netclone+reserve"}))
+    options = Options(state=abi.StateSource.APP)
+    with pytest.raises(UserError, match="count requests in flight"):
+        job.run(rack_name, default_topology(2, 1, 2), options, asked, None)
+
+
 def test_servers_that_tell_their_queue_themselves(rack_name: str) -> None:
     """--state app: switch and servers act on what the application says."""
     asked = job.parse(**(ASKED | {"schemes": "netclone", "loads": "0.9", "duration": "1s"}))
