@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from netclone_host.bpf import faults, interfaces, journal, netns, pins, privilege, tc, xdp
+from netclone_host.bpf import faults, interfaces, journal, kernel, netns, pins, privilege, tc, xdp
 from netclone_host.bpf.journal import Attachment, Port
 from netclone_host.errors import UserError
 
@@ -109,7 +109,32 @@ def forget_namespace(netns_inode: int) -> None:
     and filters go with its interfaces."""
     with journal.locked():
         for attachment in journal.attachments(netns_inode):
-            for port in attachment.ports:
-                attachment.link_pin(port).unlink(missing_ok=True)
-            pins.remove(Path(attachment.pin_dir))
-            attachment.forget()
+            _forget(attachment)
+
+
+def _forget(attachment: Attachment) -> None:
+    for port in attachment.ports:
+        attachment.link_pin(port).unlink(missing_ok=True)
+    pins.remove(Path(attachment.pin_dir))
+    attachment.forget()
+
+
+def detach_gone() -> list[Attachment]:
+    """Remove the pins and journals of attachments, in all namespaces, whose interfaces are gone;
+    a namespace that was deleted cannot be entered to detach there. Returns what they were."""
+    privilege.require()
+    pins.require_mounted()
+    with journal.locked():
+        gone = [entry for entry in journal.attachments() if _is_gone(entry)]
+        for attachment in gone:
+            _forget(attachment)
+        return gone
+
+
+def _is_gone(attachment: Attachment) -> bool:
+    """By the links' own word: one whose interface was deleted has no index any more."""
+    try:
+        links = [kernel.pinned_link(attachment.link_pin(port)) for port in attachment.ports]
+    except FileNotFoundError:
+        return False
+    return all(link.ifindex == 0 for link in links)

@@ -6,15 +6,30 @@ from __future__ import annotations
 import click
 
 from netclone_host.bpf import detach as api
+from netclone_host.errors import UserError
 
 
 @click.command()
-@click.argument("ifname", metavar="IFACE")
-def detach(ifname: str) -> None:
+@click.argument("ifname", metavar="[IFACE]", required=False)
+@click.option("--gone", is_flag=True, help="Clear what is left where interfaces are gone.")
+def detach(ifname: str | None, gone: bool) -> None:
     """Take NetClone off IFACE, also after an attach that died half-way.
 
     A switch is taken off all of its ports: with one of them missing it could not filter
     the responses that come in there. What others attached stays.
+
+    --gone, without IFACE, clears the pins and journals of interfaces that were deleted, in all
+    network namespaces, also in those that were deleted with them.
     """
+    if (ifname is None) == (not gone):
+        raise UserError(
+            "detach takes either an interface or --gone",
+            hint="'netclone-host status --all' lists where NetClone is attached",
+        )
+    if ifname is None:
+        for attachment in api.detach_gone():
+            names = ", ".join(attachment.ifnames)
+            click.echo(f"cleared {attachment.role} of {names}, net {attachment.netns_inode}")
+        return
     attachment = api.detach(ifname)
     click.echo(f"detached {attachment.role} from {', '.join(attachment.ifnames)}")

@@ -27,14 +27,17 @@ def status(as_json: bool, everywhere: bool) -> None:
     elif not records:
         click.echo("NetClone is not attached to any interface of this network namespace")
     else:
-        _print_table(records)
+        _print_table(records, everywhere)
 
 
-def _print_table(records: list[dict[str, Any]]) -> None:
+def _print_table(records: list[dict[str, Any]], everywhere: bool) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("interfaces", "role", "health", "mode", "loader", "settings", box=None)
+    table = Table("interfaces", "role", "health", "mode", "loader", box=None)
+    if everywhere:
+        table.add_column("net", overflow="fold")
+    table.add_column("settings", overflow="fold")
     for record in records:
         settings = ", ".join(
             f"{name}={value}" for name, value in record["settings"].items() if value is not None
@@ -45,6 +48,7 @@ def _print_table(records: list[dict[str, Any]]) -> None:
             record["health"],
             record["mode"],
             record["loader"],
+            *((str(record["netns"]),) if everywhere else ()),
             settings,
         )
     Console(soft_wrap=True).print(table)

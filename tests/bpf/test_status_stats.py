@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -16,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from netclone_host import topology
-from netclone_host.bpf import abi, state
+from netclone_host.bpf import abi, netns, state
 from netclone_host.bpf.attach import AttachRequest, Mode, attach
 from netclone_host.bpf.detach import detach
 from netclone_host.bpf.loader import Role
@@ -94,6 +95,41 @@ def test_requests_without_an_answer_leave_the_count(host: str) -> None:
     with state.pinned_map(attachment, "nc_slices") as slices:
         assert abi.Slices.from_buffer_copy(slices.lookup(0) or b"").in_flight() > 0
     detach(host)
+
+
+def test_what_a_deleted_namespace_left_can_be_listed_and_cleared(
+    clean_slate: None, host: str
+) -> None:
+    name = f"nct-{os.getpid()}-gone"
+    run("ip", "netns", "add", name)
+    with netns.entered(name):
+        gone_inode = netns.current().inode
+        run("ip", "link", "add", "eth9", "type", "veth", "peer", "name", "wire9")
+        output("attach", "eth9", "--role", "server", "--server-id", "9")
+    output("attach", host, "--role", "server", "--server-id", "1")
+    run("ip", "netns", "del", name)
+    deadline = time.monotonic() + 20
+    while True:
+        shown = json.loads(output("status", "--all", "--json"))
+        health = {record["interfaces"][0]: record["health"] for record in shown}
+        if health["eth9"] == "stale" or time.monotonic() > deadline:
+            break
+        time.sleep(0.1)
+    assert health == {"eth9": "stale", host: "attached"}
+    assert str(gone_inode) in output("status", "--all")
+    assert output("detach", "--gone") == f"cleared server of eth9, net {gone_inode}\n"
+    assert output("detach", "--gone") == ""
+    assert [record["interfaces"] for record in json.loads(output("status", "--all", "--json"))] == [
+        [host]
+    ]
+    output("detach", host)
+
+
+def test_detach_takes_an_interface_or_gone(host: str) -> None:
+    for words in (("detach",), ("detach", host, "--gone")):
+        result = CliRunner().invoke(main, words)
+        assert result.exit_code == 2
+        assert result.output.startswith("error: detach takes either an interface or --gone\nhint: ")
 
 
 def test_the_table_for_people_names_reasons(server: str) -> None:
