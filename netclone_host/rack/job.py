@@ -132,8 +132,10 @@ def run(
     out: Path | None,
 ) -> list[RunRecord]:
     """Measure, print the table, write files to `out`; returns the records."""
-    # Killed politely, it still takes down what it has built.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    # Killed politely, or its terminal closed, it still takes down what it has built.
+    for politely in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(politely) != signal.SIG_IGN:  # nohup
+            signal.signal(politely, lambda number, _: sys.exit(128 + number))
     # Progress goes to standard error: standard output has the table alone.
     console = Console(stderr=True, width=None if sys.stderr.isatty() else WIDTH)
     with available_rack(rack, topology, options, console) as plan:

@@ -209,14 +209,19 @@ def test_ratios_to_the_baseline() -> None:
     assert ratios == [{"load": 0.3, "scheme": "netclone", "ratio": 0.5}]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_takes_its_rack_down(rack_name: str, number: signal.Signals) -> None:
     command = ["rack", "run", "--name", rack_name, "--servers", "2", "--clients", "1"]
-    run = subprocess.Popen(
-        [sys.executable, "-m", "netclone_host.cli", *command, "--time-scale", "400"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    # Tests in the background have been started with these ignored, and so would the run be.
+    before = signal.signal(number, signal.SIG_DFL)
+    try:
+        run = subprocess.Popen(
+            [sys.executable, "-m", "netclone_host.cli", *command, "--time-scale", "400"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+    finally:
+        signal.signal(number, before)
     try:
         wait_until(lambda: Journal(rack_name).exists and Journal(rack_name).complete)
         time.sleep(0.5)
