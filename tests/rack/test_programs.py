@@ -196,8 +196,8 @@ def test_packets_of_the_published_prototype(live_rack: Plan) -> None:
             stamp = time.time_ns()
             request = prototype.pack(0, 0, group, 1, 0, 0, table, stamp, bytes(16))
             ((data, source),) = ask(client, address_of(live_rack.servers[0], 4), request)
-            op, seq, grp, sid, load, clo, tidx, latency, _ = prototype.unpack(data)
-            assert (op, grp, load, tidx, latency) == (1, group, 0, table, stamp)
+            op, seq, grp, sid, _, clo, tidx, latency, _ = prototype.unpack(data)
+            assert (op, grp, tidx, latency) == (1, group, table, stamp)
             assert 0 < seq < 100_000_000
             assert clo <= 2
             assert source == str(live_rack.servers[sid].ip4)
