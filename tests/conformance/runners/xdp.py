@@ -13,17 +13,18 @@ from netclone_host.bpf import abi, maps, netns, tc, xdp
 from netclone_host.bpf.loader import PROGRAMS, LoadedObject, Role
 from netclone_host.bpf.loaders import loader_of
 from netclone_host.bpf.maps import Map, MapType
-from netclone_host.bpf.testrun import XdpAction, prog_test_run
+from netclone_host.bpf.testrun import TcAction, XdpAction, prog_test_run
 from netclone_host.bpf.xdp import XdpMode
 from netclone_host.counters import Hook
 from netclone_host.model.packet import UDP, parse
 from tests.conformance.playing import Seen
 from tests.conformance.runners import tables as form
-from tests.conformance.runners.cabling import Cabling
+from tests.conformance.runners.cabling import LINUX, Cabling
 from tests.conformance.runners.scan import Words, nonzero_words, zero
 from tests.conformance.scenario import GENERATED, Scenario, Step, Tables
 
 PORTS = 8
+WIRE = 1
 LONGEST_FRAME = 1514 + 8
 """Bytes: MTU 1500 and two tags. Longer frames would need a larger MTU than native XDP has."""
 _DROPPED = ("filtered_slower_response", "dropped_server_busy", "dropped_already_answered")
@@ -95,10 +96,11 @@ class Xdp:
 
     def feed(self, step: Step) -> Seen:
         time.sleep(max(0.0, self._began_s + step.at_ms / 1000 - time.monotonic()))
-        if self.role is not Role.SWITCH and step.port == 0:
+        leaves = self.role is not Role.SWITCH and step.port == LINUX
+        if _linux_hides(step.frame):
+            return self._judge(step.frame, leaves)
+        if leaves:
             self.cabling.leave(1, step.frame, _partial_of(step))
-        elif _linux_hides(step.frame):
-            return self._judge(step.frame)
         else:
             self.cabling.arrive(step.port, step.frame)
         counted = self._newly_counted()
@@ -108,11 +110,13 @@ class Xdp:
     def tables(self) -> Tables:
         return self._tables.read(self.scenario)
 
-    def _judge(self, frame: bytes) -> Seen:
+    def _judge(self, frame: bytes, leaves: bool) -> Seen:
         """Verdict and bytes by BPF_PROG_TEST_RUN."""
-        result = prog_test_run(self._object.programs[PROGRAMS[self.role].xdp], frame)
-        passed = [(0, result.data_out)] if result.retval == XdpAction.PASS else []
-        return Seen(passed, self._newly_counted())
+        names = PROGRAMS[self.role]
+        result = prog_test_run(self._object.programs[names.tc if leaves else names.xdp], frame)
+        goes_on = (TcAction.OK, TcAction.UNSPEC) if leaves else (XdpAction.PASS,)
+        passed = [(WIRE if leaves else LINUX, result.data_out)]
+        return Seen(passed if result.retval in goes_on else [], self._newly_counted())
 
     def _newly_counted(self) -> dict[str, int]:
         """Each packet ends in one counter; that of a clone follows in the same poll."""
@@ -150,8 +154,8 @@ def _frames_of(new: dict[str, int]) -> int:
 
 
 def _linux_hides(frame: bytes) -> bool:
-    """A frame that ends inside its VLAN tag, or with it: Linux drops it before any packet
-    socket sees it."""
+    """A frame that ends inside its VLAN tag, or with it: where it arrives, Linux drops it
+    before any packet socket sees it."""
     return frame[12:14] in (b"\x81\x00", b"\x88\xa8") and len(frame) < 20
 
 
