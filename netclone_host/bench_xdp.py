@@ -14,7 +14,7 @@ import os
 import socket
 import statistics
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,7 +27,7 @@ from netclone_host import counters, topology
 from netclone_host.bpf import instructions, kernel, netns, request
 from netclone_host.bpf.attach import AttachRequest
 from netclone_host.bpf.instructions import ProgramType
-from netclone_host.bpf.libbpf_loader import OBJECT_DIR, LibbpfLoader, load_object
+from netclone_host.bpf.libbpf_loader import OBJECT_DIR, load_object
 from netclone_host.bpf.loader import LoadedObject, Role
 from netclone_host.bpf.maps import Map
 from netclone_host.bpf.testrun import TcAction, XdpAction, prog_test_run
@@ -85,7 +85,7 @@ class PacketPath:
     """What goes by before and after each round, with the same REQ_IDs, unmeasured."""
 
 
-def _paths() -> list[PacketPath]:
+def paths() -> list[PacketPath]:
     ingress, egress = Hook.INGRESS, Hook.EGRESS
     cloned = _RESPONSE.replace(clo=Clo.ORIGINAL)
     first = PacketPath(
@@ -130,15 +130,19 @@ def _paths() -> list[PacketPath]:
 
 
 class Bench:
-    """The harness, the programs of every role, and an empty one of each type."""
+    """The harness, the programs of every role, and an empty one of each type. `builds` names
+    other objects to take a role's programs from."""
 
-    def __init__(self, stack: ExitStack) -> None:
+    def __init__(self, stack: ExitStack, builds: Mapping[Role, str] | None = None) -> None:
         self._harness = stack.enter_context(load_object(OBJECT_DIR / "bench.bpf.o"))
         self._empty = {
             Hook.INGRESS: _empty(stack, ProgramType.XDP, XdpAction.PASS),
             Hook.EGRESS: _empty(stack, ProgramType.SCHED_CLS, TcAction.OK),
         }
-        self._loaded = {role: stack.enter_context(_loaded(role)) for role in Role}
+        self._loaded = {
+            role: stack.enter_context(loaded_programs(role, (builds or {}).get(role)))
+            for role in Role
+        }
         self._names = {Hook.INGRESS: "xdp", Hook.EGRESS: "tc"}
         self._next_id = 1
 
@@ -220,8 +224,9 @@ def _empty(stack: ExitStack, kind: ProgramType, verdict: int) -> int:
 
 
 @contextmanager
-def _loaded(role: Role) -> Iterator[LoadedObject]:
-    """A role's programs with the tables of a rack of two servers."""
+def loaded_programs(role: Role, build: str | None = None) -> Iterator[LoadedObject]:
+    """A role's programs with the tables of a rack of two servers; `build` names another object
+    of the same programs."""
     rack = topology.loads(_TOPOLOGY)
     links = {f"{_LINK}{sid}": socket.if_nametoindex(f"{_LINK}{sid}") for sid in range(2)}
     names = tuple(links) if role is Role.SWITCH else tuple(links)[:1]
@@ -231,13 +236,14 @@ def _loaded(role: Role) -> Iterator[LoadedObject]:
             request_timeout_ns=request.MAX_REQUEST_TIMEOUT_NS,
         )
     )  # fmt: skip
-    with LibbpfLoader().load(role, job.sizes(links.values())) as loaded:
+    path = OBJECT_DIR / f"{build or role.value}.bpf.o"
+    with load_object(path, job.sizes(links.values())) as loaded:
         job.write(loaded, links, XdpMode.NATIVE)
         yield loaded
 
 
 @contextmanager
-def _two_links() -> Iterator[None]:
+def two_links() -> Iterator[None]:
     """Ports for the switch's devmaps, in a namespace that is gone afterwards."""
     from pyroute2 import IPRoute
 
@@ -252,12 +258,12 @@ def _two_links() -> Iterator[None]:
 
 def main() -> None:
     records = []
-    with _two_links(), ExitStack() as stack:
+    with two_links(), ExitStack() as stack:
         bench = Bench(stack)
         bare = bench.bare_ns()
         print(f"{'empty XDP program, without the harness':<38}{bare:>8.1f} ns")
         print(f"{'path':<38}{'ns':>8}{'empty':>8}{'added':>8}")
-        for path in _paths():
+        for path in paths():
             own, empty = bench.measure(path)
             print(f"{path.name:<38}{own:>8.1f}{empty:>8.1f}{own - empty:>8.1f}")
             records.append(

@@ -171,9 +171,9 @@ NC_INLINE nc_u64 nc_write_identity(struct nc_env *env, const struct nc_switch_co
 {
 	nc_u64 diff = 0;
 
-	if (nc_unlikely(cfg->switch_id))
+	if (nc_extension(cfg->switch_id))
 		diff += NC_WRITE16(h->switch_id, nc_htons(cfg->switch_id));
-	if (nc_likely(!nc_has_client_id(h)))
+	if (!nc_extension(nc_has_client_id(h)))
 		diff += NC_WRITE32(h->req_id, nc_htonl(nc_next_req_id(env)));
 	return diff;
 }
@@ -227,7 +227,7 @@ NC_INLINE enum nc_counter nc_forward_request(struct nc_env *env, const struct nc
 		return NC_CTR_already_cloned;
 	if (nc_unlikely(sum->state == NC_SUM_AMBIGUOUS))
 		return NC_CTR_checksum_ambiguous;
-	if (nc_unlikely(h->flags & NC_FLAG_NO_CLONE))
+	if (nc_extension(h->flags & NC_FLAG_NO_CLONE))
 		return nc_forward_no_clone(env, cfg, p, sum, in_port, f);
 
 	reason = nc_switch_route(env, cfg, h, nc_is_ip6(p), &r);
@@ -306,7 +306,7 @@ NC_INLINE enum nc_counter nc_switch_packet(struct nc_env *env, const struct nc_s
 	reason = nc_parse(frame, &cfg->ports, &ranges, &p);
 	if (reason != NC_PARSED)
 		return reason;
-	if (nc_unlikely(nc_is_foreign(cfg, p.nc)))
+	if (nc_extension(nc_is_foreign(cfg, p.nc)))
 		return NC_CTR_foreign_switch;
 	sum = nc_take_sum(&p, cfg->flags & NC_SWITCH_GENERIC);
 	if (p.nc->type == NC_TYPE_REQ)

@@ -38,7 +38,7 @@ NC_INLINE nc_u64 nc_request_key(const struct nc_header *h, nc_u32 req_id)
 {
 	nc_u64 key = NC_FP_PRESENT | req_id;
 
-	if (nc_has_client_id(h))
+	if (nc_extension(nc_has_client_id(h)))
 		key |= NC_FP_CLIENT_ID | (nc_u64)nc_ntohs(h->client_id) << NC_FP_CLIENT_SHIFT;
 	return key;
 }
@@ -47,7 +47,7 @@ NC_INLINE nc_u64 nc_fingerprint(const struct nc_header *h, nc_u32 req_id)
 {
 	nc_u64 fingerprint = nc_request_key(h, req_id);
 
-	if (nc_is_multi_packet(h))
+	if (nc_extension(nc_is_multi_packet(h)))
 		fingerprint |= NC_FP_MULTI | (nc_u64)h->pkt_index << NC_FP_PKT_SHIFT;
 	return fingerprint;
 }

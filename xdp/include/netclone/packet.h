@@ -15,6 +15,13 @@
 #else
 #define NC_UNROLL
 #endif
+/* A condition that only the extensions of section 3.7, and what goes beyond the paper, can make
+ * true. With NC_PAPER_ONLY they are left out; what they cost is measured against that. */
+#ifdef NC_PAPER_ONLY
+#define nc_extension(x) ((x) && 0)
+#else
+#define nc_extension(x) nc_unlikely(x)
+#endif
 #define nc_likely(x) __builtin_expect(!!(x), 1)
 #define nc_unlikely(x) __builtin_expect(!!(x), 0)
 

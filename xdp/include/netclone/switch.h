@@ -122,7 +122,7 @@ NC_INLINE void nc_route_both(struct nc_env *env, const struct nc_switch_config *
 	nc_route_one(r, g, second);
 	r->other = second ? g->first : g->second;
 	grp = second ? nc_reverse_group(grp) : grp;
-	if (nc_likely(!(cfg->flags & NC_SWITCH_HOLD)) && nc_can_clone(env, grp))
+	if (!nc_extension(cfg->flags & NC_SWITCH_HOLD) && nc_can_clone(env, grp))
 		r->grp = grp;
 }
 
@@ -157,7 +157,7 @@ NC_INLINE enum nc_counter nc_route_by_state(struct nc_env *env, const struct nc_
 	nc_u32 *first = nc_state_of(env, g->first), *second = nc_state_of(env, g->second);
 	enum nc_pick pick = NC_PICK_BY_STATE;
 
-	if (nc_unlikely(cfg->server_timeout_ns))
+	if (nc_extension(cfg->server_timeout_ns))
 		pick = nc_pick_by_health(env, cfg, g);
 	if (nc_unlikely(pick != NC_PICK_BY_STATE)) {
 		int to_second = pick == NC_PICK_SECOND || pick == NC_PICK_PROBE_FIRST;
@@ -173,13 +173,13 @@ NC_INLINE enum nc_counter nc_route_by_state(struct nc_env *env, const struct nc_
 		nc_route_one(r, g, 0);
 		return NC_CTR_not_cloned;
 	}
-	if (nc_unlikely(cfg->flags & (NC_SWITCH_NO_CLONES | NC_SWITCH_RESERVE)))
+	if (nc_extension(cfg->flags & (NC_SWITCH_NO_CLONES | NC_SWITCH_RESERVE)))
 		return nc_route_by_load(env, cfg, g, grp, first, second, r);
 	if (*first == 0 && *second == 0) {
 		nc_route_both(env, cfg, r, g, grp, 0);
 		return r->grp ? NC_CTR_cloned : NC_CTR_not_cloned;
 	}
-	nc_route_one(r, g, cfg->flags & NC_SWITCH_RACKSCHED && *second < *first);
+	nc_route_one(r, g, nc_extension(cfg->flags & NC_SWITCH_RACKSCHED) && *second < *first);
 	return NC_CTR_not_cloned;
 }
 
@@ -202,7 +202,7 @@ NC_INLINE struct nc_message nc_message_of(struct nc_env *env, const struct nc_he
 {
 	struct nc_message m = {};
 
-	if (nc_unlikely(nc_is_multi_packet(h) && nc_has_client_id(h))) {
+	if (nc_extension(nc_is_multi_packet(h) && nc_has_client_id(h))) {
 		m.key = nc_request_key(h, nc_ntohl(h->req_id));
 		m.slot = nc_request_slot(env, nc_slot(m.key, (1U << NC_REQUEST_SLOTS_LOG2) - 1));
 		if (m.slot)
@@ -271,14 +271,15 @@ NC_INLINE enum nc_counter nc_switch_route(struct nc_env *env, const struct nc_sw
 		reason = nc_follow(env, cfg, &m, g, grp, usable, r);
 	} else {
 		/* Packets that nothing ties together are not cloned. */
-		if (nc_unlikely(usable != NC_BOTH_USABLE || (nc_is_multi_packet(h) && !m.slot)))
+		if (nc_unlikely(usable != NC_BOTH_USABLE ||
+				nc_extension(nc_is_multi_packet(h) && !m.slot)))
 			nc_route_one(r, g, usable == NC_SECOND_USABLE);
 		else
 			reason = nc_route_by_state(env, cfg, g, grp, r);
 		if (nc_unlikely(m.slot) && nc_remember(&m, r, usable))
 			reason = nc_follow(env, cfg, &m, g, grp, usable, r);
 	}
-	if (nc_unlikely(cfg->server_timeout_ns)) {
+	if (nc_extension(cfg->server_timeout_ns)) {
 		nc_u64 now_ns = nc_now_ns(env);
 
 		nc_note_sent(env, r->dst, now_ns);
@@ -343,7 +344,7 @@ NC_INLINE enum nc_counter nc_switch_response(struct nc_env *env, const struct nc
 	/* Not written when equal, so that the line stays shared between CPUs. */
 	if (state && *state != now_queued)
 		*(volatile nc_u32 *)state = now_queued;
-	if (nc_unlikely(cfg->server_timeout_ns))
+	if (nc_extension(cfg->server_timeout_ns))
 		nc_note_heard(env, sid);
 	if (h->clo == NC_CLO_NONE || nc_unlikely(!nc_is_identified(h)))
 		return NC_CTR_response_forwarded;
