@@ -10,11 +10,12 @@
 /* 64-bit one's complement accumulator -> 16 bits, not complemented. */
 NC_INLINE nc_u16 nc_fold(nc_u64 sum)
 {
-	sum = (sum & 0xffffffff) + (sum >> 32);
-	sum = (sum & 0xffffffff) + (sum >> 32);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	return (nc_u16)((sum & 0xffff) + (sum >> 16));
+	nc_u32 half;
+
+	/* Added to itself with its halves exchanged, the upper half is the sum of both with the
+	 * carry brought round: once for 64 bits, once for 32. */
+	half = (nc_u32)((sum + (sum >> 32 | sum << 32)) >> 32);
+	return (nc_u16)((half + (half >> 16 | half << 16)) >> 16);
 }
 
 /* What a field of 16 or 32 bits adds to the sum when it changes. */

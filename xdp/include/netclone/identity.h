@@ -16,7 +16,15 @@ enum {
 /* Decisions in an entry of the cloned-request table. */
 #define NC_REQUEST_CLONED (1ULL << 59)
 #define NC_REQUEST_SECOND (1ULL << 60)
+#define NC_REQUEST_CHOICE_SHIFT 59
 #define NC_REQUEST_DECISION (NC_REQUEST_CLONED | NC_REQUEST_SECOND)
+
+/* 0, from the TYPE of a request. */
+NC_INLINE nc_u32 nc_opaque_zero(const struct nc_header *request)
+{
+	return nc_byte_at(request, __builtin_offsetof(struct nc_header, type)) & 0xf;
+}
+_Static_assert(NC_TYPE_REQ == 0, "nc_opaque_zero");
 
 NC_INLINE int nc_has_client_id(const struct nc_header *h)
 {

@@ -11,10 +11,9 @@
 #include "state.h"
 
 struct nc_route {
-	nc_u32 dst;    /* server that the request (the original, if cloned) goes to */
-	nc_u32 other;  /* cloned: server of the copy */
-	nc_u32 grp;    /* cloned: the group (dst, other), whose devmap sends both; else 0 */
-	nc_u32 second; /* dst is the second candidate of the packet's group */
+	nc_u32 dst;   /* server that the request (the original, if cloned) goes to */
+	nc_u32 other; /* cloned: server of the copy */
+	nc_u32 grp;   /* cloned: the group (dst, other), whose devmap sends both; else 0 */
 };
 
 /* The group of the same two servers in the other order: 2k+1 <-> 2k+2. */
@@ -75,16 +74,18 @@ NC_INLINE int nc_is_probe_due(struct nc_health *health, nc_u64 timeout_ns, nc_u6
 	return 1;
 }
 
-enum nc_pick {
-	NC_PICK_BY_STATE, /* both alive: the paper's rules */
-	NC_PICK_FIRST,
-	NC_PICK_SECOND,
-	NC_PICK_PROBE_FIRST,  /* to the second, copy to the failed first */
-	NC_PICK_PROBE_SECOND, /* to the first, copy to the failed second */
+/* ---- which of the two candidates: a choice is a set of these bits, none = the first alone ---- */
+
+enum nc_choice {
+	NC_CHOICE_BOTH = 1 << 0,   /* the original to one, a copy to the other */
+	NC_CHOICE_SECOND = 1 << 1, /* the request, or the original, goes to the second */
+	NC_CHOICE_PROBE = 1 << 2,  /* with BOTH: the copy probes a failed server */
+	NC_CHOICE_NONE = 1 << 3,   /* nothing to choose by */
 };
 
-NC_INLINE enum nc_pick nc_pick_by_health(struct nc_env *env, const struct nc_switch_config *cfg,
-					 const struct nc_group *g)
+/* One candidate failed: the other one, with a probe now and then. Both: the first. */
+NC_INLINE nc_u32 nc_choose_by_health(struct nc_env *env, const struct nc_switch_config *cfg,
+				     const struct nc_group *g)
 {
 	struct nc_health *first = nc_health_of(env, g->first);
 	struct nc_health *second = nc_health_of(env, g->second);
@@ -92,95 +93,56 @@ NC_INLINE enum nc_pick nc_pick_by_health(struct nc_env *env, const struct nc_swi
 	int first_failed, second_failed;
 
 	if (!first || !second)
-		return NC_PICK_BY_STATE;
+		return NC_CHOICE_NONE;
 	first_failed = nc_is_failed(first, timeout_ns, now_ns);
 	second_failed = nc_is_failed(second, timeout_ns, now_ns);
 	if (nc_likely(!first_failed && !second_failed))
-		return NC_PICK_BY_STATE;
+		return NC_CHOICE_NONE;
 	if (first_failed && second_failed)
-		return NC_PICK_FIRST;
-	if (first_failed)
-		return nc_is_probe_due(first, timeout_ns, now_ns) ? NC_PICK_PROBE_FIRST
-								  : NC_PICK_SECOND;
-	return nc_is_probe_due(second, timeout_ns, now_ns) ? NC_PICK_PROBE_SECOND : NC_PICK_FIRST;
-}
-
-/* ---- routing ---- */
-
-NC_INLINE void nc_route_one(struct nc_route *r, const struct nc_group *g, int second)
-{
-	r->dst = second ? g->second : g->first;
-	r->grp = 0;
-	r->second = !!second;
-}
-
-/* Falls back to a single server where the group's devmap is missing, or may be about to
- * belong to another pair. */
-NC_INLINE void nc_route_both(struct nc_env *env, const struct nc_switch_config *cfg,
-			     struct nc_route *r, const struct nc_group *g, nc_u32 grp, int second)
-{
-	nc_route_one(r, g, second);
-	r->other = second ? g->first : g->second;
-	grp = second ? nc_reverse_group(grp) : grp;
-	if (!nc_extension(cfg->flags & NC_SWITCH_HOLD) && nc_can_clone(env, grp))
-		r->grp = grp;
+		return 0;
+	return (first_failed ? NC_CHOICE_SECOND : 0) |
+	       (nc_is_probe_due(first_failed ? first : second, timeout_ns, now_ns)
+			? NC_CHOICE_BOTH | NC_CHOICE_PROBE
+			: 0);
 }
 
 /* Beyond the paper: RackSched without clones, and the reserve rule (reserve.h). */
-NC_INLINE enum nc_counter nc_route_by_load(struct nc_env *env, const struct nc_switch_config *cfg,
-					   const struct nc_group *g, nc_u32 grp, nc_u32 *first,
-					   nc_u32 *second, struct nc_route *r)
+NC_INLINE nc_u32 nc_choose_by_load(const struct nc_switch_config *cfg, nc_u32 *first,
+				   nc_u32 *second)
 {
 	int to_second, clone;
 
-	if (!(cfg->flags & NC_SWITCH_RESERVE)) {
-		nc_route_one(r, g, *second < *first);
-		return NC_CTR_not_cloned;
-	}
+	if (!(cfg->flags & NC_SWITCH_RESERVE))
+		return *second < *first ? NC_CHOICE_SECOND : 0;
 	clone = !((*first | *second) & NC_LOAD_REFUSES);
 	to_second = nc_load_of(*second) < nc_load_of(*first);
 	nc_load_add(to_second ? second : first);
-	if (!clone) {
-		nc_route_one(r, g, to_second);
-		return NC_CTR_not_cloned;
-	}
-	nc_load_add(to_second ? first : second);
-	nc_route_both(env, cfg, r, g, grp, to_second);
-	return r->grp ? NC_CTR_cloned : NC_CTR_not_cloned;
+	if (clone)
+		nc_load_add(to_second ? first : second);
+	return (to_second ? NC_CHOICE_SECOND : 0) | (clone ? NC_CHOICE_BOTH : 0);
 }
 
 /* Both candidates are usable: lines 6-9, RackSched, failed servers. */
-NC_INLINE enum nc_counter nc_route_by_state(struct nc_env *env, const struct nc_switch_config *cfg,
-					    const struct nc_group *g, nc_u32 grp,
-					    struct nc_route *r)
+NC_INLINE nc_u32 nc_choose(struct nc_env *env, const struct nc_switch_config *cfg,
+			   const struct nc_group *g)
 {
 	nc_u32 *first = nc_state_of(env, g->first), *second = nc_state_of(env, g->second);
-	enum nc_pick pick = NC_PICK_BY_STATE;
 
-	if (nc_extension(cfg->server_timeout_ns))
-		pick = nc_pick_by_health(env, cfg, g);
-	if (nc_unlikely(pick != NC_PICK_BY_STATE)) {
-		int to_second = pick == NC_PICK_SECOND || pick == NC_PICK_PROBE_FIRST;
+	if (nc_extension(cfg->server_timeout_ns)) {
+		nc_u32 choice = nc_choose_by_health(env, cfg, g);
 
-		if (pick == NC_PICK_FIRST || pick == NC_PICK_SECOND) {
-			nc_route_one(r, g, to_second);
-			return NC_CTR_not_cloned;
-		}
-		nc_route_both(env, cfg, r, g, grp, to_second);
-		return r->grp ? NC_CTR_probed : NC_CTR_not_cloned;
+		if (choice != NC_CHOICE_NONE)
+			return choice;
 	}
-	if (!first || !second) { /* not reached: group entries are in range */
-		nc_route_one(r, g, 0);
-		return NC_CTR_not_cloned;
-	}
+	if (!first || !second)
+		return 0; /* not reached: group entries are in range */
 	if (nc_extension(cfg->flags & (NC_SWITCH_NO_CLONES | NC_SWITCH_RESERVE)))
-		return nc_route_by_load(env, cfg, g, grp, first, second, r);
-	if (*first == 0 && *second == 0) {
-		nc_route_both(env, cfg, r, g, grp, 0);
-		return r->grp ? NC_CTR_cloned : NC_CTR_not_cloned;
-	}
-	nc_route_one(r, g, nc_extension(cfg->flags & NC_SWITCH_RACKSCHED) && *second < *first);
-	return NC_CTR_not_cloned;
+		return nc_choose_by_load(cfg, first, second);
+	if (*first == 0 && *second == 0)
+		return NC_CHOICE_BOTH;
+	if (nc_extension(cfg->flags & NC_SWITCH_RACKSCHED) && *second < *first)
+		return NC_CHOICE_SECOND;
+	return 0;
 }
 
 enum nc_usable {
@@ -189,14 +151,18 @@ enum nc_usable {
 	NC_BOTH_USABLE = 3,
 };
 
-/* ---- multi-packet requests whose ids are the client's: what was decided for the first packet
+/* ---- multi-packet requests whose ids are the client's: what was chosen for the first packet
  * that came holds for all (the cloned-request table of section 3.7) ---- */
 
 struct nc_message {
 	nc_u64 *slot; /* 0: not such a packet */
 	nc_u64 key;
-	nc_u64 entry; /* what the slot holds */
+	nc_u64 entry; /* what the slot holds: key and choice */
 };
+
+_Static_assert((nc_u64)NC_CHOICE_BOTH << NC_REQUEST_CHOICE_SHIFT == NC_REQUEST_CLONED &&
+		       (nc_u64)NC_CHOICE_SECOND << NC_REQUEST_CHOICE_SHIFT == NC_REQUEST_SECOND,
+	       "a choice as the table holds it");
 
 NC_INLINE struct nc_message nc_message_of(struct nc_env *env, const struct nc_header *h)
 {
@@ -211,42 +177,58 @@ NC_INLINE struct nc_message nc_message_of(struct nc_env *env, const struct nc_he
 	return m;
 }
 
-/* The entry is this request's, and can be followed: the one server that an uncloned request
- * was sent to must still be there; of a cloned request's two, either will do. */
-NC_INLINE int nc_can_follow(const struct nc_message *m, enum nc_usable usable)
+/* The choice that stands in the table for this message, as far as it can still be followed:
+ * the one server of an uncloned request must be there; of a cloned one's two, either will
+ * do. */
+NC_INLINE nc_u32 nc_chosen_before(const struct nc_message *m, nc_u32 usable)
 {
-	if (!m->slot || (m->entry & ~NC_REQUEST_DECISION) != m->key)
-		return 0;
-	if (m->entry & NC_REQUEST_CLONED)
-		return 1;
-	return usable & (m->entry & NC_REQUEST_SECOND ? NC_SECOND_USABLE : NC_FIRST_USABLE);
+	nc_u32 choice = (nc_u32)((m->entry & NC_REQUEST_DECISION) >> NC_REQUEST_CHOICE_SHIFT);
+
+	if (nc_likely(!m->slot) || (m->entry & ~NC_REQUEST_DECISION) != m->key)
+		return NC_CHOICE_NONE;
+	if (choice & NC_CHOICE_BOTH)
+		return usable == NC_BOTH_USABLE ? choice : usable & NC_SECOND_USABLE;
+	if (!(usable & (choice & NC_CHOICE_SECOND ? NC_SECOND_USABLE : NC_FIRST_USABLE)))
+		return NC_CHOICE_NONE;
+	return choice;
 }
 
-NC_INLINE enum nc_counter nc_follow(struct nc_env *env, const struct nc_switch_config *cfg,
-				    const struct nc_message *m, const struct nc_group *g,
-				    nc_u32 grp, enum nc_usable usable, struct nc_route *r)
-{
-	int second = !!(m->entry & NC_REQUEST_SECOND);
+_Static_assert((int)NC_SECOND_USABLE == (int)NC_CHOICE_SECOND, "usable & SECOND is a choice");
 
-	if (m->entry & NC_REQUEST_CLONED && usable == NC_BOTH_USABLE)
-		nc_route_both(env, cfg, r, g, grp, second);
-	else if (m->entry & NC_REQUEST_CLONED)
-		nc_route_one(r, g, usable == NC_SECOND_USABLE);
-	else
-		nc_route_one(r, g, second);
-	return r->grp ? NC_CTR_cloned : NC_CTR_not_cloned;
+/* Stores a fresh choice. Returns the one to follow: another CPU's, if that was first with a
+ * packet of this same message. */
+NC_INLINE nc_u32 nc_remember(struct nc_message *m, nc_u32 choice, nc_u32 usable)
+{
+	nc_u64 expected = m->entry, bits = choice & (NC_CHOICE_BOTH | NC_CHOICE_SECOND);
+	nc_u32 before;
+
+	m->entry = nc_replace(m->slot, expected, m->key | bits << NC_REQUEST_CHOICE_SHIFT);
+	if (nc_likely(m->entry == expected))
+		return choice;
+	before = nc_chosen_before(m, usable);
+	return before == NC_CHOICE_NONE ? choice : before;
 }
 
-/* Stores a fresh decision. Returns 1 when another CPU was first with a packet of this same
- * request: its decision, now in m->entry, is to be followed. */
-NC_INLINE int nc_remember(struct nc_message *m, const struct nc_route *r, enum nc_usable usable)
-{
-	nc_u64 decided =
-		m->key | (r->grp ? NC_REQUEST_CLONED : 0) | (r->second ? NC_REQUEST_SECOND : 0);
-	nc_u64 expected = m->entry;
+/* ---- routing ---- */
 
-	m->entry = nc_replace(m->slot, expected, decided);
-	return m->entry != expected && nc_can_follow(m, usable);
+/* Nothing is cloned while the group's devmap is missing or may be about to belong to another
+ * pair of servers: the original goes out alone. */
+NC_INLINE enum nc_counter nc_route(struct nc_env *env, const struct nc_switch_config *cfg,
+				   const struct nc_group *g, nc_u32 grp, nc_u32 choice,
+				   struct nc_route *r)
+{
+	int second = !!(choice & NC_CHOICE_SECOND);
+
+	r->dst = second ? g->second : g->first;
+	r->other = second ? g->first : g->second;
+	r->grp = 0;
+	if (!(choice & NC_CHOICE_BOTH) || nc_extension(cfg->flags & NC_SWITCH_HOLD))
+		return NC_CTR_not_cloned;
+	grp = second ? nc_reverse_group(grp) : grp;
+	if (!nc_can_clone(env, grp))
+		return NC_CTR_not_cloned;
+	r->grp = grp;
+	return choice & NC_CHOICE_PROBE ? NC_CTR_probed : NC_CTR_cloned;
 }
 
 /* Lines 4-9 for a request whose GRP is in range; changes no packet and takes no id.
@@ -254,11 +236,10 @@ NC_INLINE int nc_remember(struct nc_message *m, const struct nc_route *r, enum n
 NC_INLINE enum nc_counter nc_switch_route(struct nc_env *env, const struct nc_switch_config *cfg,
 					  const struct nc_header *h, int ip6, struct nc_route *r)
 {
-	nc_u32 grp = nc_ntohl(h->grp);
+	nc_u32 grp = nc_ntohl(h->grp), usable, choice;
 	const struct nc_group *g = nc_group_of(env, grp);
 	struct nc_message m = nc_message_of(env, h);
-	enum nc_counter reason = NC_CTR_not_cloned;
-	enum nc_usable usable;
+	enum nc_counter reason;
 
 	if (!g)
 		return NC_CTR_bad_group;
@@ -267,18 +248,20 @@ NC_INLINE enum nc_counter nc_switch_route(struct nc_env *env, const struct nc_sw
 	if (nc_unlikely(!usable))
 		return NC_CTR_unknown_port;
 
-	if (nc_unlikely(nc_can_follow(&m, usable))) {
-		reason = nc_follow(env, cfg, &m, g, grp, usable, r);
-	} else {
+	choice = nc_chosen_before(&m, usable);
+	if (nc_likely(choice == NC_CHOICE_NONE)) {
 		/* Packets that nothing ties together are not cloned. */
 		if (nc_unlikely(usable != NC_BOTH_USABLE ||
 				nc_extension(nc_is_multi_packet(h) && !m.slot)))
-			nc_route_one(r, g, usable == NC_SECOND_USABLE);
+			choice = usable == NC_SECOND_USABLE ? NC_CHOICE_SECOND : 0;
 		else
-			reason = nc_route_by_state(env, cfg, g, grp, r);
-		if (nc_unlikely(m.slot) && nc_remember(&m, r, usable))
-			reason = nc_follow(env, cfg, &m, g, grp, usable, r);
+			choice = nc_choose(env, cfg, g);
+		if (nc_unlikely(m.slot))
+			choice = nc_remember(&m, choice, usable);
 	}
+	/* One walk for the verifier, whatever was chosen and why (see nc_byte_at). */
+	choice ^= nc_opaque_zero(h);
+	reason = nc_route(env, cfg, g, grp, choice, r);
 	if (nc_extension(cfg->server_timeout_ns)) {
 		nc_u64 now_ns = nc_now_ns(env);
 
