@@ -19,7 +19,7 @@ from netclone_host.control.p4_schema import TABLES, TableSchema, numbers_of, set
 
 _TABLES: Mapping[str, TableSchema] = {
     **TABLES,
-    "Ingress.settings": settings_schema(fixed_filter_slots=False),
+    "SwitchIngress.settings": settings_schema(fixed_filter_slots=False),
 }
 _REGISTERS = ("fdb",)
 

@@ -190,3 +190,14 @@ def parse_node_handle(text: str) -> int:
 def parse_register(text: str) -> int:
     """What register_read of one index prints."""
     return int(text.partition("=")[2].split()[0])
+
+
+def parse_counter(text: str) -> int:
+    """Packets of what counter_read prints."""
+    found = re.search(r"(\d+) packets", text)
+    if found is None:
+        raise UserError(
+            f"{COMMAND} printed a counter without packets",
+            hint="this version of BMv2 prints its counters in a form that is not known here",
+        )
+    return int(found[1])

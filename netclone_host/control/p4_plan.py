@@ -53,11 +53,11 @@ TOFINO = Target(
     unknown_host=Action("flood"),
 )
 
-# The controls that declare the tables; the full name of one is Ingress.<control>.<table>.
-_OPERANDS = "Ingress.operands"
-_ADDRESS = "Ingress.address"
-_HOSTS = "Ingress.hosts.hosts"
-_SETTINGS = "Ingress.settings"
+# The controls that declare the tables; the full name of one is SwitchIngress.<control>.<table>.
+_OPERANDS = "SwitchIngress.operands"
+_ADDRESS = "SwitchIngress.address"
+_HOSTS = "SwitchIngress.hosts.hosts"
+_SETTINGS = "SwitchIngress.settings"
 _FDB = "fdb"
 
 

@@ -88,7 +88,7 @@ def _param(name: str, kind: Kind = Kind.NUMBER) -> Field:
 
 _MAC, _PORT = _param("mac", Kind.MAC), _param("port")
 _DST_MAC = Field("dst_addr", "hdr.ethernet.dst_addr", Kind.MAC)
-_OPERANDS, _ADDRESS = "Ingress.operands", "Ingress.address"
+_OPERANDS, _ADDRESS = "SwitchIngress.operands", "SwitchIngress.address"
 
 TABLES: Mapping[str, TableSchema] = {
     f"{_OPERANDS}.destination_ports": TableSchema(
@@ -145,8 +145,8 @@ TABLES: Mapping[str, TableSchema] = {
         (Field("chosen", "nc.chosen"),),
         {"to_ipv6": (_param("address", Kind.IPV6), _MAC, _PORT)},
     ),
-    "Ingress.hosts.hosts": TableSchema(
-        "Ingress.hosts", (_DST_MAC,), {"to_port": (_PORT,), "flood": (), "discard": ()}
+    "SwitchIngress.hosts.hosts": TableSchema(
+        "SwitchIngress.hosts", (_DST_MAC,), {"to_port": (_PORT,), "flood": (), "discard": ()}
     ),
 }
 
@@ -156,4 +156,4 @@ def settings_schema(fixed_filter_slots: bool) -> TableSchema:
     params: tuple[Field, ...] = (_param("racksched"), _param("cloning"))
     if not fixed_filter_slots:
         params += (_param("filter_slot_mask"),)
-    return TableSchema("Ingress", (), {"configure": params})
+    return TableSchema("SwitchIngress", (), {"configure": params})

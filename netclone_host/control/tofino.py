@@ -33,7 +33,7 @@ _BATCH = 1000
 
 _TABLES: Mapping[str, TableSchema] = {
     **TABLES,
-    "Ingress.settings": settings_schema(fixed_filter_slots=True),
+    "SwitchIngress.settings": settings_schema(fixed_filter_slots=True),
 }
 
 

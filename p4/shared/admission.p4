@@ -71,7 +71,6 @@ control Admission(in headers_t hdr, inout netclone_meta_t nc) {
             (_, _, _, _, _, _, 0, 0, _, _, _, _, _, _) : refuse(NC_CTR_bad_idx);
             (_, _, _, _, _, _, _, _, _, _, _, _, _, _) : refuse(NC_CTR_bad_sid);
         }
-        size = 32;
     }
 
     apply {

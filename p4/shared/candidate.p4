@@ -40,31 +40,31 @@ control Candidate(inout headers_t hdr, inout netclone_meta_t nc) {
 
     table candidate {
         key = {
-            nc.role      : ternary;
-            nc.is_ipv6   : ternary;
-            nc.usable_v4 : ternary;
-            nc.usable_v6 : ternary;
-            nc.racksched : ternary;
-            nc.cloning   : ternary;
-            nc.states    : ternary;
+            nc.role        : ternary;
+            nc.is_ipv6     : ternary;
+            nc.usable_v4   : ternary;
+            nc.usable_v6   : ternary;
+            nc.racksched   : ternary;
+            nc.cloning     : ternary;
+            nc.first_idle  : ternary;
+            nc.second_wins : ternary;
         }
         actions = { to_first; to_second; to_both; copy_to_second; NoAction; }
         const default_action = NoAction();
         const entries = {
-            (ROLE_COPY, _, _, _, _, _, _) : copy_to_second();
-            (ROLE_ORDINARY, _, _, _, _, _, _) : NoAction();
-            (ROLE_WRITE, _, _, _, _, _, _) : NoAction();
-            (8 &&& 8, _, _, _, _, _, _) : NoAction(); /* responses */
-            (_, 0, USABLE_SECOND, _, _, _, _) : to_second();
-            (_, 1, _, USABLE_SECOND, _, _, _) : to_second();
-            (_, 0, USABLE_FIRST, _, _, _, _) : to_first();
-            (_, 1, _, USABLE_FIRST, _, _, _) : to_first();
-            (ROLE_PINNED, _, _, _, _, _, _) : to_first();
-            (_, _, _, _, _, 1, STATES_BOTH_IDLE) : to_both();
-            (_, _, _, _, 1, _, STATES_SHORTER) : to_second();
-            (_, _, _, _, _, _, _) : to_first();
+            (ROLE_COPY, _, _, _, _, _, _, _) : copy_to_second();
+            (ROLE_ORDINARY, _, _, _, _, _, _, _) : NoAction();
+            (ROLE_WRITE, _, _, _, _, _, _, _) : NoAction();
+            (8 &&& 8, _, _, _, _, _, _, _) : NoAction(); /* responses */
+            (_, 0, USABLE_SECOND, _, _, _, _, _) : to_second();
+            (_, 1, _, USABLE_SECOND, _, _, _, _) : to_second();
+            (_, 0, USABLE_FIRST, _, _, _, _, _) : to_first();
+            (_, 1, _, USABLE_FIRST, _, _, _, _) : to_first();
+            (ROLE_PINNED, _, _, _, _, _, _, _) : to_first();
+            (_, _, _, _, _, 1, 1, 1) : to_both();
+            (_, _, _, _, 1, _, 0, 1) : to_second();
+            (_, _, _, _, _, _, _, _) : to_first();
         }
-        size = 16;
     }
 
     apply {

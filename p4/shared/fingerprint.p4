@@ -41,7 +41,6 @@ control Fingerprint(in headers_t hdr, inout netclone_meta_t nc) {
             (2 &&& 2, 0 &&& 0xfe) : client();
             (0 &&& 2, _)          : multi();
         }
-        size = 4;
     }
 
     apply {

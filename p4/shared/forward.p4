@@ -38,8 +38,10 @@ control Routes(inout headers_t hdr, inout netclone_meta_t nc) {
         hdr.ethernet.dst_addr = next_hop;
         hdr.ethernet.src_addr = own;
         hdr.ipv4.ttl = hdr.ipv4.ttl - 1;
+        nc.ipv4_changed = 1;
         nc.out_port = port;
         nc.lost = 0;
+        nc.multicast = MULTICAST_NONE;
     }
 
     action route_ipv6(mac_t next_hop, mac_t own, port_t port) {
@@ -48,6 +50,7 @@ control Routes(inout headers_t hdr, inout netclone_meta_t nc) {
         hdr.ipv6.hop_limit = hdr.ipv6.hop_limit - 1;
         nc.out_port = port;
         nc.lost = 0;
+        nc.multicast = MULTICAST_NONE;
     }
 
     action unreachable() {
@@ -77,7 +80,8 @@ control Routes(inout headers_t hdr, inout netclone_meta_t nc) {
 
     apply {
         if (stations.apply().hit) {
-            if (hdr.ipv4.isValid() && hdr.ipv4.ttl > 1) {
+            /* No options: their checksum is not this program's to make. */
+            if (hdr.ipv4.isValid() && hdr.ipv4.ihl == 5 && hdr.ipv4.ttl > 1) {
                 routes_v4.apply();
             } else if (hdr.ipv6.isValid() && hdr.ipv6.hop_limit > 1) {
                 routes_v6.apply();

@@ -33,12 +33,6 @@ const usable_t USABLE_SECOND = 1;
 const usable_t USABLE_FIRST = 2;
 const usable_t USABLE_BOTH = 3;
 
-/* What the two states say (lines 6 and 7 of Algorithm 1). */
-typedef bit<8> states_t;
-const states_t STATES_FIRST = 0;     /* a queue is not empty, the first's is not longer */
-const states_t STATES_SHORTER = 1;   /* the second's queue is the shorter one */
-const states_t STATES_BOTH_IDLE = 2; /* clone */
-
 /* Multicast group of a first server: this bit and its id. Members: the server's port and
  * the port that recirculates. */
 const bit<16> MULTICAST_NONE = 0;
@@ -62,7 +56,8 @@ struct netclone_meta_t {
     role_t   role;
     usable_t usable_v4;
     usable_t usable_v6;
-    states_t states;
+    bit<1>   first_idle;   /* what the two states say (line 6 of Algorithm 1) */
+    bit<8>   second_wins;  /* 1: the second is idle too, or has the shorter queue */
     reason_t reason;
     server_t first;
     server_t second;

@@ -50,7 +50,6 @@ control Role(in headers_t hdr, inout netclone_meta_t nc) {
             (_, NC_TYPE_RESP, 0 &&& 0xfc, _, _, _, _) : set_role(ROLE_CLONED_RESPONSE);
             (_, NC_TYPE_RESP, _, _, _, _, _) : set_role(ROLE_BAD_RESPONSE);
         }
-        size = 16;
     }
 
     apply {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which checksums the deparser has to update: those of packets that NetClone changes. UDP over
- * IPv4 without a checksum stays without. */
+/* Which checksums the deparser has to update, of a packet that NetClone changes. UDP without a
+ * checksum stays without. */
 #ifndef NETCLONE_TNA_CHECKSUM
 #define NETCLONE_TNA_CHECKSUM
 
@@ -23,18 +23,15 @@ control ChangedChecksums(in headers_t hdr, inout netclone_meta_t nc) {
 
     table changed {
         key = {
-            nc.role           : ternary;
             hdr.tcp.isValid() : ternary;
             hdr.udp.checksum  : ternary;
         }
         actions = { udp; udp_without; tcp; NoAction; }
         const default_action = NoAction();
         const entries = {
-            (ROLE_ORDINARY, _, _)  : NoAction();
-            (8 &&& 8, _, _)        : NoAction(); /* responses */
-            (_, true, _)           : tcp();
-            (_, _, 0)              : udp_without();
-            (_, _, _)              : udp();
+            (true, _) : tcp();
+            (_, 0)    : udp_without();
+            (_, _)    : udp();
         }
         size = 8;
     }

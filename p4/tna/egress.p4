@@ -15,7 +15,7 @@ parser EgressParser(packet_in pkt, out egress_headers_t hdr, out egress_metadata
     }
 }
 
-control Egress(inout egress_headers_t hdr, inout egress_metadata_t meta,
+control SwitchEgress(inout egress_headers_t hdr, inout egress_metadata_t meta,
                in egress_intrinsic_metadata_t intrinsic,
                in egress_intrinsic_metadata_from_parser_t from_parser,
                inout egress_intrinsic_metadata_for_deparser_t for_deparser,

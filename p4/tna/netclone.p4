@@ -21,7 +21,7 @@
 #include "filter.p4"
 #include "tables.p4"
 
-control Ingress(inout headers_t hdr, inout metadata_t meta,
+control SwitchIngress(inout headers_t hdr, inout metadata_t meta,
                 in ingress_intrinsic_metadata_t intrinsic,
                 in ingress_intrinsic_metadata_from_parser_t from_parser,
                 inout ingress_intrinsic_metadata_for_deparser_t for_deparser,
@@ -90,7 +90,12 @@ control Ingress(inout headers_t hdr, inout metadata_t meta,
                     sequence.apply(hdr);
                 }
             }
-            checksums.apply(hdr, meta.nc);
+            if (meta.nc.role == ROLE_ORDINARY || meta.nc.role == ROLE_RESPONSE ||
+                meta.nc.role == ROLE_CLONED_RESPONSE) {
+                routes.apply(hdr, meta.nc);
+            } else {
+                checksums.apply(hdr, meta.nc);
+            }
             candidate.apply(hdr, meta.nc);
             filter.apply(hdr, meta.nc);
             if (meta.nc.role == ROLE_REQUEST || meta.nc.role == ROLE_PINNED ||
@@ -108,7 +113,7 @@ control Ingress(inout headers_t hdr, inout metadata_t meta,
     }
 }
 
-Pipeline(IngressParser(), Ingress(), IngressDeparser(), EgressParser(), Egress(),
+Pipeline(IngressParser(), SwitchIngress(), IngressDeparser(), EgressParser(), SwitchEgress(),
          EgressDeparser()) pipe;
 
 Switch(pipe) main;

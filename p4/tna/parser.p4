@@ -41,6 +41,8 @@ parser IngressParser(packet_in pkt, out headers_t hdr, out metadata_t meta,
         meta.nc.racksched = 0;
         meta.nc.cloning = 0;
         meta.nc.is_ipv6 = 0;
+        meta.nc.first_idle = 0;
+        meta.nc.second_wins = 0;
         meta.nc.elsewhere = 0;
         meta.nc.lost = 0;
         meta.nc.ipv4_changed = 0;

@@ -28,27 +28,27 @@ control States(in headers_t hdr, inout netclone_meta_t nc) {
 
     Register<bit<32>, server_t>(NC_MAX_SERVERS, 0) shadow_state;
 
-    RegisterAction<bit<32>, server_t, states_t>(shadow_state) second_idle = {
-        void apply(inout bit<32> queue, out states_t result) {
+    RegisterAction<bit<32>, server_t, bit<8>>(shadow_state) second_is_idle = {
+        void apply(inout bit<32> queue, out bit<8> result) {
             if (queue == 0) {
-                result = STATES_BOTH_IDLE;
+                result = 1;
             } else {
-                result = STATES_FIRST;
+                result = 0;
             }
         }
     };
 
-    RegisterAction<bit<32>, server_t, states_t>(shadow_state) second_shorter = {
-        void apply(inout bit<32> queue, out states_t result) {
+    RegisterAction<bit<32>, server_t, bit<8>>(shadow_state) second_is_shorter = {
+        void apply(inout bit<32> queue, out bit<8> result) {
             if (queue < first_queue) {
-                result = STATES_SHORTER;
+                result = 1;
             } else {
-                result = STATES_FIRST;
+                result = 0;
             }
         }
     };
 
-    RegisterAction<bit<32>, server_t, states_t>(shadow_state) write_shadow_state = {
+    RegisterAction<bit<32>, server_t, bit<8>>(shadow_state) write_shadow_state = {
         void apply(inout bit<32> queue) {
             queue = hdr.netclone.state;
         }
@@ -61,9 +61,10 @@ control States(in headers_t hdr, inout netclone_meta_t nc) {
         } else if (nc.role == ROLE_REQUEST) {
             first_queue = read_state.execute(nc.first);
             if (first_queue == 0) {
-                nc.states = second_idle.execute(nc.second);
+                nc.first_idle = 1;
+                nc.second_wins = second_is_idle.execute(nc.second);
             } else {
-                nc.states = second_shorter.execute(nc.second);
+                nc.second_wins = second_is_shorter.execute(nc.second);
             }
         }
     }

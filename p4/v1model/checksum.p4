@@ -103,13 +103,16 @@ control UpdateChecksums(inout headers_t hdr, in sums_t before, in bool in_full) 
         if (before.ipv4 != after.ipv4) {
             update_ipv4.apply(hdr.ipv4.checksum, before.ipv4, after.ipv4);
         }
-        if (!in_full && hdr.udp.isValid() && hdr.udp.checksum != 0) {
+        if (in_full || before.address + before.netclone == after.address + after.netclone) {
+            return;
+        }
+        if (hdr.udp.isValid() && hdr.udp.checksum != 0) {
             update_udp.apply(hdr.udp.checksum, before.address + before.netclone,
                              after.address + after.netclone);
             if (hdr.udp.checksum == 0) {
                 hdr.udp.checksum = 0xffff;
             }
-        } else if (!in_full && hdr.tcp.isValid()) {
+        } else if (hdr.tcp.isValid()) {
             update_tcp.apply(hdr.tcp.checksum, before.address + before.netclone,
                              after.address + after.netclone);
         }

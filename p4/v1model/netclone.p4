@@ -48,7 +48,7 @@ control NoVerification(inout headers_t hdr, inout metadata_t meta) {
     apply { }
 }
 
-control Ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
+control SwitchIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
     counter(REASON_COUNT, CounterType.packets) reasons;
     Lengths() lengths;
     Role() role;
@@ -136,7 +136,6 @@ control Ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metad
                 address.apply(hdr, meta.nc);
                 meta.nc.host_known = 1;
             }
-            update_checksums.apply(hdr, meta.before, full_sum);
             meta.in_full = full_sum;
         }
 
@@ -146,6 +145,7 @@ control Ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metad
             hosts.apply(hdr, meta.nc);
             routes.apply(hdr, meta.nc);
         }
+        update_checksums.apply(hdr, meta.before, full_sum);
         if (meta.nc.lost == 1) {
             mark_to_drop(standard);
         } else if (meta.nc.multicast != MULTICAST_NONE) {
@@ -156,7 +156,7 @@ control Ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metad
     }
 }
 
-control Egress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
+control SwitchEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
     apply {
         if (standard.egress_rid == REPLICA_COPY) {
             recirculate_preserving_field_list(0);
@@ -169,7 +169,8 @@ control Egress(inout headers_t hdr, inout metadata_t meta, inout standard_metada
 
 /* Over IPv4 and IPv6, UDP and TCP: the sum of pseudo header, L4 header and payload. */
 #define PSEUDO_IPV4(l4_len) hdr.ipv4.src_addr, hdr.ipv4.dst_addr, 8w0, hdr.ipv4.protocol, l4_len
-#define PSEUDO_IPV6(l4_len) hdr.ipv6.src_addr, hdr.ipv6.dst_addr, l4_len, 24w0, hdr.ipv6.next_header
+#define PSEUDO_IPV6(l4_len)                                                                        \
+    hdr.ipv6.src_addr, hdr.ipv6.dst_addr, 16w0, l4_len, 24w0, hdr.ipv6.next_header
 #define UDP_FIELDS hdr.udp.src_port, hdr.udp.dst_port, hdr.udp.length
 #define TCP_FIELDS                                                                                 \
     hdr.tcp.src_port, hdr.tcp.dst_port, hdr.tcp.sequence, hdr.tcp.acknowledgement,                 \
@@ -190,7 +191,7 @@ control FullChecksums(inout headers_t hdr, inout metadata_t meta) {
             hdr.udp.checksum, HashAlgorithm.csum16);
         update_checksum_with_payload(
             meta.in_full && hdr.ipv6.isValid() && hdr.udp.isValid(),
-            { PSEUDO_IPV6((bit<32>)hdr.udp.length), UDP_FIELDS, NETCLONE_FIELDS },
+            { PSEUDO_IPV6(hdr.udp.length), UDP_FIELDS, NETCLONE_FIELDS },
             hdr.udp.checksum, HashAlgorithm.csum16);
         update_checksum_with_payload(
             meta.in_full && hdr.ipv4.isValid() && hdr.tcp.isValid(),
@@ -203,10 +204,11 @@ control FullChecksums(inout headers_t hdr, inout metadata_t meta) {
     }
 }
 
-control Deparser(packet_out pkt, in headers_t hdr) {
+control SwitchDeparser(packet_out pkt, in headers_t hdr) {
     apply {
         pkt.emit(hdr);
     }
 }
 
-V1Switch(SwitchParser(), NoVerification(), Ingress(), Egress(), FullChecksums(), Deparser()) main;
+V1Switch(SwitchParser(), NoVerification(), SwitchIngress(), SwitchEgress(), FullChecksums(),
+         SwitchDeparser()) main;

@@ -25,11 +25,13 @@ control RecallDecision(in headers_t hdr, inout netclone_meta_t nc, out bool reca
         requests.read(entry, REQUEST_SLOT_OF(hdr.netclone));
         recalled = (entry & REQUEST_KEY) == REQUEST_KEY_OF(hdr.netclone);
         if (recalled) {
-            nc.states = STATES_FIRST;
+            nc.first_idle = 0;
+            nc.second_wins = 0;
             if ((entry & REQUEST_CLONED) != 0) {
-                nc.states = STATES_BOTH_IDLE;
+                nc.first_idle = 1;
+                nc.second_wins = 1;
             } else if ((entry & REQUEST_SECOND) != 0) {
-                nc.states = STATES_SHORTER;
+                nc.second_wins = 1;
                 nc.racksched = 1; /* whether or not it is on for the others */
             }
         }

@@ -22,12 +22,11 @@ control States(in headers_t hdr, inout netclone_meta_t nc) {
         } else {
             state.read(first_queue, (bit<32>)nc.first);
             shadow_state.read(second_queue, (bit<32>)nc.second);
-            if (first_queue == 0 && second_queue == 0) {
-                nc.states = STATES_BOTH_IDLE;
-            } else if (second_queue < first_queue) {
-                nc.states = STATES_SHORTER;
-            } else {
-                nc.states = STATES_FIRST;
+            if (first_queue == 0) {
+                nc.first_idle = 1;
+            }
+            if (second_queue == 0 && first_queue == 0 || second_queue < first_queue) {
+                nc.second_wins = 1;
             }
         }
     }

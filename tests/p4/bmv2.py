@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from netclone_host.control.bmv2 import Bmv2Switch
-from netclone_host.control.bmv2_cli import RuntimeCli, parse_register
+from netclone_host.control.bmv2_cli import RuntimeCli, parse_counter, parse_register
 from netclone_host.control.entries import Action, Key, Plan, Replica, difference
 from netclone_host.control.p4_plan import BMV2, MULTICAST_OF_SERVER, REPLICA_COPY, fdb_slot
 from tests.conformance.playing import Seen
@@ -139,9 +139,8 @@ class Bmv2Target:
         return frames
 
     def _read_counters(self) -> dict[str, int]:
-        texts = self._cli.run([f"counter_read Ingress.reasons {n}" for n in REASONS.values()])
-        values = [int(text.split("packets=")[1].split(",")[0]) for text in texts]
-        return dict(zip(REASONS, values, strict=True))
+        texts = self._cli.run([f"counter_read SwitchIngress.reasons {n}" for n in REASONS.values()])
+        return dict(zip(REASONS, map(parse_counter, texts), strict=True))
 
     def tables(self) -> Tables:
         return {
@@ -178,8 +177,8 @@ class Bmv2Target:
         return {(word >> 16).to_bytes(6, "big").hex(":"): word & 0xFFFF for word in words}
 
     def _read_states(self) -> dict[str, int]:
-        states = self._read_all("Ingress.states.state")
-        assert states == self._read_all("Ingress.states.shadow_state")
+        states = self._read_all("SwitchIngress.states.state")
+        assert states == self._read_all("SwitchIngress.states.shadow_state")
         known = {int(sid) for sid in self._before["state"]}
         return {str(sid): q for sid, q in enumerate(states) if q or sid in known}
 
@@ -190,8 +189,8 @@ def _hook(name: str) -> str:
 
 def _register_writes(tables: Tables) -> Iterator[str]:
     for sid, queue in tables["state"].items():
-        yield f"register_write Ingress.states.state {sid} {queue}"
-        yield f"register_write Ingress.states.shadow_state {sid} {queue}"
+        yield f"register_write SwitchIngress.states.state {sid} {queue}"
+        yield f"register_write SwitchIngress.states.shadow_state {sid} {queue}"
     yield f"register_write sequence 0 {tables['sequence']}"
     for idx, slot, word in tables["filter"]:
         yield f"register_write filter {idx << SLOTS_LOG2 | slot} {int(word, 16)}"
@@ -203,7 +202,7 @@ def plan_of(scenario: Scenario) -> Plan:
     """The scenario's tables as entries; servers may be missing or have no port there."""
     config, servers = scenario.config, scenario.before["servers"]
     entries: dict[Key, Action] = {
-        Key("Ingress.settings"): Action(
+        Key("SwitchIngress.settings"): Action(
             "configure",
             (
                 ("racksched", int(config["racksched"] or not config.get("cloning", True))),
@@ -211,7 +210,7 @@ def plan_of(scenario: Scenario) -> Plan:
                 ("filter_slot_mask", (1 << SLOTS_LOG2) - 1),
             ),
         ),
-        Key("Ingress.hosts.hosts"): Action("to_port", (("port", LINUX),)),
+        Key("SwitchIngress.hosts.hosts"): Action("to_port", (("port", LINUX),)),
     }
     for port in config["ports"]:
         _set(entries, "destination_ports", {"destination_port": port}, "to_netclone")
@@ -251,7 +250,7 @@ def _add_server(entries: dict[Key, Action], sid: int, server: dict[str, Any]) ->
         match = {"sid": sid, "src_addr": address}
         _set(entries, f"sources_v{version}", match, "source_is_server")
         if server["port"]:
-            key = Key(f"Ingress.address.addresses_v{version}", (("chosen", sid),))
+            key = Key(f"SwitchIngress.address.addresses_v{version}", (("chosen", sid),))
             params = (("address", address), ("mac", server["mac"]), ("port", server["port"]))
             entries[key] = Action(f"to_ipv{version}", params)
 
@@ -263,7 +262,7 @@ def _set(
     action: str,
     params: dict[str, Any] | None = None,
 ) -> None:
-    key = Key(f"Ingress.operands.{table}", tuple(match.items()))
+    key = Key(f"SwitchIngress.operands.{table}", tuple(match.items()))
     entries[key] = Action(action, tuple((params or {}).items()))
 
 

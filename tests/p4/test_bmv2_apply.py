@@ -56,7 +56,7 @@ def test_a_failed_server_goes_and_comes_back(port: int) -> None:
     assert bring(port, smaller) == 0
     with RuntimeCli(port) as cli:
         held = Bmv2Switch(cli).read(p4_plan(smaller, BMV2))
-    assert len(held.table("Ingress.operands.groups")) == 6
+    assert len(held.table("SwitchIngress.operands.groups")) == 6
     assert 0x101 not in held.multicast
     assert bring(port, full) > 0
     assert bring(port, full) == 0

@@ -9,6 +9,7 @@ from netclone_host.control.bmv2_cli import (
     Entry,
     Node,
     RuntimeCli,
+    parse_counter,
     parse_multicast,
     parse_node_handle,
     parse_register,
@@ -24,16 +25,16 @@ Dumping entry 0x1000002
 Match key:
 * hdr.netclone.sid    : EXACT     00000003
 * hdr.ipv4.src_addr   : EXACT     0a000165
-Action entry: Ingress.operands.source_is_server -{space}
+Action entry: SwitchIngress.operands.source_is_server -{space}
 **********
 Dumping entry 0x3
 Match key:
 * hdr.netclone.sid    : EXACT     00000004
 * hdr.ipv4.src_addr   : EXACT     0a000166
-Action entry: Ingress.x - 0a, 02
+Action entry: SwitchIngress.x - 0a, 02
 ==========
 Dumping default entry
-Action entry: Ingress.settings - 01, 01ffff
+Action entry: SwitchIngress.settings - 01, 01ffff
 ==========
 """.replace("{space}", " ")
 
@@ -56,10 +57,10 @@ LAGS
 def test_table() -> None:
     entries, default = parse_table(TABLE)
     assert entries == [
-        Entry(0x1000002, (3, 0x0A000165), "Ingress.operands.source_is_server", ()),
-        Entry(3, (4, 0x0A000166), "Ingress.x", (10, 2)),
+        Entry(0x1000002, (3, 0x0A000165), "SwitchIngress.operands.source_is_server", ()),
+        Entry(3, (4, 0x0A000166), "SwitchIngress.x", (10, 2)),
     ]
-    assert default == ("Ingress.settings", (1, 0x1FFFF))
+    assert default == ("SwitchIngress.settings", (1, 0x1FFFF))
 
 
 def test_multicast() -> None:
@@ -72,6 +73,7 @@ def test_multicast() -> None:
 def test_handles_and_registers() -> None:
     text = "Creating node with rid 1 , port map 10 and lag map \nnode was created with handle 12\n"
     assert parse_node_handle(text) == 12
+    assert parse_counter("reasons[13]= (920 bytes, 10 packets)\n") == 10
     assert parse_register("fdb[357]= 144115188099252225\n") == 144115188099252225
 
 

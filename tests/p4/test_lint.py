@@ -77,13 +77,13 @@ def test_schema_is_that_of_the_tables(architecture: str) -> None:
     source = p4_text.everything(architecture)
     tables, actions = p4_text.tables(source), p4_text.actions(source)
     settings = settings_schema(fixed_filter_slots=architecture == "tna")
-    for full_name, schema in {**TABLES, "Ingress.settings": settings}.items():
+    for full_name, schema in {**TABLES, "SwitchIngress.settings": settings}.items():
         table = tables[full_name.rpartition(".")[2]]
         assert table.keys == tuple(field.p4_name for field in schema.match), full_name
         for name, params in schema.actions.items():
             assert name in table.actions
             wanted = tuple(param.name for param in params)
-            if full_name != "Ingress.settings":
+            if full_name != "SwitchIngress.settings":
                 assert actions[name] == wanted
     configure = p4_text.actions(p4_text.text(P4 / architecture / "netclone.p4"))["configure"]
     assert configure == tuple(param.name for param in settings.actions["configure"])

@@ -26,12 +26,12 @@ LIMITS_P4 = p4_text.constants(p4_text.text(P4 / "shared" / "limits.p4"))
 @pytest.mark.parametrize("n", [2, 6, 33, 256])
 def test_rack_of_n_servers(target: Target, n: int) -> None:
     plan = p4_plan.p4_plan(rack(n), target)
-    groups = plan.table("Ingress.operands.groups")
+    groups = plan.table("SwitchIngress.operands.groups")
     assert len(groups) == n * (n - 1) <= LIMITS_P4["NC_MAX_GROUPS"]
     assert {dict(key.match)["grp"] for key in groups} == set(range(1, n * (n - 1) + 1))
     for table in ("operands.sources_v4", "address.addresses_v4", "address.addresses_v6"):
-        assert len(plan.table(f"Ingress.{table}")) == n <= LIMITS_P4["NC_MAX_SERVERS"]
-    assert len(plan.table("Ingress.hosts.hosts")) == n + 3 <= LIMITS_P4["HOST_TABLE_SIZE"]
+        assert len(plan.table(f"SwitchIngress.{table}")) == n <= LIMITS_P4["NC_MAX_SERVERS"]
+    assert len(plan.table("SwitchIngress.hosts.hosts")) == n + 3 <= LIMITS_P4["HOST_TABLE_SIZE"]
     clones = set(plan.multicast) - {p4_plan.MULTICAST_FLOOD}
     assert clones == {0x100 | sid for sid in range(n)}
     assert max(clones) < 1 << 16
@@ -47,9 +47,9 @@ def test_entries_are_of_tables_that_the_program_has(target: Target) -> None:
         if schema is not None and key.match:
             assert [name for name, _ in key.match] == [field.name for field in schema.match]
             assert action.name in schema.actions
-    ids = plan.table("Ingress.operands.switch_ids")
+    ids = plan.table("SwitchIngress.operands.switch_ids")
     assert {dict(key.match)["switch_id"] for key in ids} == {0, 7}
-    assert dict(plan.entries[Key("Ingress.settings")].params)["racksched"] == 1
+    assert dict(plan.entries[Key("SwitchIngress.settings")].params)["racksched"] == 1
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_usable_candidates(
 ) -> None:
     servers = tuple(server(i, bool(ipv4[i]), bool(ipv6[i])) for i in (0, 1))
     plan = p4_plan.p4_plan(Topology(servers=servers), BMV2)
-    group = plan.entries[Key("Ingress.operands.groups", (("grp", 1),))]
+    group = plan.entries[Key("SwitchIngress.operands.groups", (("grp", 1),))]
     values = dict(group.params)
     assert (values["usable_v4"], values["usable_v6"]) == usable
 
@@ -76,7 +76,7 @@ def test_too_many_hosts_names_the_table_and_the_limit(target: Target) -> None:
 
 def test_too_many_groups_names_the_table_and_the_limit() -> None:
     entries = {
-        Key("Ingress.operands.groups", (("grp", grp),)): Action("candidates")
+        Key("SwitchIngress.operands.groups", (("grp", grp),)): Action("candidates")
         for grp in range(1, LIMITS_P4["NC_MAX_GROUPS"] + 2)
     }
     with pytest.raises(UserError, match="groups holds 65280 entries, the topology needs 65281"):

@@ -36,9 +36,9 @@ def test_applying_twice_changes_nothing(switch: Switch) -> None:
 
 def test_entries_arrive_as_numbers(switch: Switch) -> None:
     bring(rack(2))
-    addresses = switch.tables["pipe.Ingress.address.addresses_v4"].entries
+    addresses = switch.tables["pipe.SwitchIngress.address.addresses_v4"].entries
     assert addresses[(("nc.chosen", 1),)] == {
-        "action_name": "Ingress.address.to_ipv4",
+        "action_name": "SwitchIngress.address.to_ipv4",
         "address": 0x0A000101,
         "mac": 0x020000000101,
         "port": 2,
@@ -58,17 +58,19 @@ def test_only_the_difference_is_written(switch: Switch) -> None:
     bring(dataclasses.replace(rack(4), servers=(*rack(4).servers[:3], moved)))
     entries = [w for w in switch.writes[before:] if "$pre" not in w]
     assert sorted(entries) == [
-        "mod pipe.Ingress.address.addresses_v4",
-        "mod pipe.Ingress.address.addresses_v6",
-        "mod pipe.Ingress.hosts.hosts",
+        "mod pipe.SwitchIngress.address.addresses_v4",
+        "mod pipe.SwitchIngress.address.addresses_v6",
+        "mod pipe.SwitchIngress.hosts.hosts",
     ]
 
 
 def test_failed_server_is_removed(switch: Switch) -> None:
     bring(rack(4))
     bring(dataclasses.replace(rack(4), servers=rack(4).servers[1:]))
-    assert len(switch.tables["pipe.Ingress.operands.groups"].entries) == 6
-    assert (("nc.chosen", 0),) not in switch.tables["pipe.Ingress.address.addresses_v4"].entries
+    assert len(switch.tables["pipe.SwitchIngress.operands.groups"].entries) == 6
+    assert (("nc.chosen", 0),) not in switch.tables[
+        "pipe.SwitchIngress.address.addresses_v4"
+    ].entries
     assert (("$MGID", 0x100),) not in switch.tables["$pre.mgid"].entries
     assert bring(dataclasses.replace(rack(4), servers=rack(4).servers[1:])) == 0
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from netclone_host.control.bmv2_cli import RuntimeCli
+from netclone_host.control.bmv2_cli import RuntimeCli, parse_counter
 from netclone_host.errors import UserError
 from netclone_host.rack import bmv2, build, netns
 from netclone_host.rack.plan import Plan, default_topology, make_plan
@@ -39,8 +39,8 @@ def rack() -> Iterator[Plan]:
 
 def counter(plan: Plan, reason: int) -> int:
     with netns.entered(plan.switches[0].netns), RuntimeCli() as cli:
-        text = cli.run([f"counter_read Ingress.reasons {reason}"])[0]
-    return int(text.split("packets=")[1].split(",")[0])
+        text = cli.run([f"counter_read SwitchIngress.reasons {reason}"])[0]
+    return parse_counter(text)
 
 
 def test_ordinary_traffic_passes(rack: Plan) -> None:
