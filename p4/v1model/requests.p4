@@ -20,16 +20,33 @@ register<bit<64>>(REQUEST_SLOTS) requests;
 /* Before the choice: what was decided replaces what the states say now. */
 control RecallDecision(in headers_t hdr, inout netclone_meta_t nc, out bool recalled) {
     bit<64> entry;
+    usable_t usable;
+    server_t first;
 
     apply {
+        usable = nc.usable_v4;
+        if (nc.is_ipv6 == 1) {
+            usable = nc.usable_v6;
+        }
         requests.read(entry, REQUEST_SLOT_OF(hdr.netclone));
         recalled = (entry & REQUEST_KEY) == REQUEST_KEY_OF(hdr.netclone);
+        /* Its only server is gone: decided anew. */
+        if (((entry & (REQUEST_CLONED | REQUEST_SECOND)) == 0 && usable == USABLE_SECOND) ||
+            ((entry & (REQUEST_CLONED | REQUEST_SECOND)) == REQUEST_SECOND &&
+             usable == USABLE_FIRST)) {
+            recalled = false;
+        }
         if (recalled) {
             nc.first_idle = 0;
             nc.second_wins = 0;
             if ((entry & REQUEST_CLONED) != 0) {
                 nc.first_idle = 1;
                 nc.second_wins = 1;
+                if ((entry & REQUEST_SECOND) != 0 && usable == USABLE_BOTH) {
+                    first = nc.first;
+                    nc.first = nc.second;
+                    nc.second = first;
+                }
             } else if ((entry & REQUEST_SECOND) != 0) {
                 nc.second_wins = 1;
                 nc.racksched = 1; /* whether or not it is on for the others */
