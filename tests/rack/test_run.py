@@ -138,7 +138,7 @@ def test_what_a_crash_left_is_removed_before_a_run_but_not_what_is_up(rack_name:
         ("duration", "5", "no unit"),
         ("time_scale", 0.5, "out of range"),
         ("time_scale", math.nan, "out of range"),
-        ("repeats", 0, "below 1"),
+        ("repeats", 0, "--repeats 0 is out of range"),
     ],
 )
 def test_bad_options(option: str, value: object, error: str) -> None:
@@ -150,7 +150,7 @@ def test_bad_options(option: str, value: object, error: str) -> None:
 def test_an_output_that_cannot_be_written_is_found_before_the_run(rack_name: str) -> None:
     done = rack_command("run", "--name", rack_name, "--json", "/no/such/place/records.json")
     assert done.returncode == 2
-    assert "no directory" in done.stderr
+    assert "there is no '/no/such/place'" in done.stderr
 
 
 def test_runs_compare_schemes_close_in_time() -> None:
