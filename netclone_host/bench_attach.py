@@ -5,18 +5,14 @@ by each loader. Reference: what it may take by libbpf. Writes out/bench/attach.j
 from __future__ import annotations
 
 import importlib.util
-import json
 import statistics
-import sys
 from pathlib import Path
 
-from netclone_host import topology
+from netclone_host import benchmarks, topology
 from netclone_host.bpf import kernel_headers, netns, pins
 from netclone_host.bpf.attach import AttachRequest, attach
 from netclone_host.bpf.detach import detach
 from netclone_host.bpf.loader import Role
-from netclone_host.cli import print_error
-from netclone_host.errors import NetcloneError
 
 OUT = Path("out/bench/attach.json")
 LIMIT_MS = 200.0
@@ -72,21 +68,12 @@ def main() -> None:
                 value = _milliseconds(request, ROUNDS[loader])
                 print(f"attach {name:<20}{loader:<8}{value:>8.0f} ms")
                 records.append(
-                    {
-                        "name": f"attach {name}, {loader}",
-                        "value": value,
-                        "unit": "ms",
-                        "reference_name": "limit by libbpf",
-                        "reference_value": LIMIT_MS,
-                    }
+                    benchmarks.record(
+                        f"attach {name}, {loader}", value, "ms", "limit by libbpf", LIMIT_MS
+                    )
                 )
-    OUT.parent.mkdir(parents=True, exist_ok=True)
-    OUT.write_text(json.dumps(records, indent=1) + "\n")
+    benchmarks.write(OUT, records)
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except NetcloneError as error:
-        print_error(error)
-        sys.exit(error.exit_status)
+    benchmarks.run(main)

@@ -7,16 +7,13 @@ them (NC_PAPER_ONLY), in turn in one run. Writes out/bench/extensions.json.
 
 from __future__ import annotations
 
-import json
 import statistics
-import sys
 from contextlib import ExitStack
 from pathlib import Path
 
+from netclone_host import benchmarks
 from netclone_host.bench_xdp import Bench, paths, two_links
 from netclone_host.bpf.loader import Role
-from netclone_host.cli import print_error
-from netclone_host.errors import NetcloneError
 
 OUT = Path("out/bench/extensions.json")
 PAPER_BUILD = "switch_paper"
@@ -38,21 +35,16 @@ def main() -> None:
             with_all, without = (statistics.median(added[bench]) for bench in (full, paper))
             print(f"{path.name:<38}{with_all:>8.1f}{without:>8.1f}{with_all - without:>8.1f}")
             records.append(
-                {
-                    "name": f"{path.name}: added to an empty program",
-                    "value": with_all,
-                    "unit": "ns/packet",
-                    "reference_name": "the same without the extensions (NC_PAPER_ONLY)",
-                    "reference_value": without,
-                }
+                benchmarks.record(
+                    f"{path.name}: added to an empty program",
+                    with_all,
+                    "ns/packet",
+                    "the same without the extensions (NC_PAPER_ONLY)",
+                    without,
+                )
             )
-    OUT.parent.mkdir(parents=True, exist_ok=True)
-    OUT.write_text(json.dumps(records, indent=1) + "\n")
+    benchmarks.write(OUT, records)
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except NetcloneError as error:
-        print_error(error)
-        sys.exit(error.exit_status)
+    benchmarks.run(main)

@@ -9,7 +9,6 @@ benchmark of the wrong path stops. Writes out/bench/xdp.json.
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import statistics
@@ -23,7 +22,7 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 
-from netclone_host import counters, topology
+from netclone_host import benchmarks, counters, topology
 from netclone_host.bpf import instructions, kernel, netns, request
 from netclone_host.bpf.attach import AttachRequest
 from netclone_host.bpf.instructions import ProgramType
@@ -32,7 +31,6 @@ from netclone_host.bpf.loader import LoadedObject, Role
 from netclone_host.bpf.maps import Map
 from netclone_host.bpf.testrun import TcAction, XdpAction, prog_test_run
 from netclone_host.bpf.xdp import XdpMode
-from netclone_host.cli import print_error
 from netclone_host.counters import Hook
 from netclone_host.errors import NetcloneError
 from netclone_host.wire import Clo, Header, Type
@@ -267,21 +265,12 @@ def main() -> None:
             own, empty = bench.measure(path)
             print(f"{path.name:<38}{own:>8.1f}{empty:>8.1f}{own - empty:>8.1f}")
             records.append(
-                {
-                    "name": path.name,
-                    "value": own,
-                    "unit": "ns/packet",
-                    "reference_name": "empty program behind the same harness",
-                    "reference_value": empty,
-                }
+                benchmarks.record(
+                    path.name, own, "ns/packet", "empty program behind the same harness", empty
+                )
             )
-    OUT.parent.mkdir(parents=True, exist_ok=True)
-    OUT.write_text(json.dumps(records, indent=1) + "\n")
+    benchmarks.write(OUT, records)
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except NetcloneError as error:
-        print_error(error)
-        sys.exit(error.exit_status)
+    benchmarks.run(main)

@@ -45,7 +45,7 @@ def find_switch(ifname: str | None) -> Attachment:
     if not switches:
         raise UserError(
             "no XDP switch is attached in this network namespace",
-            hint="attach one first: netclone-host attach switch --topology FILE PORT..",
+            hint="attach one first: netclone-host attach PORT... --role switch --topology FILE",
         )
     raise UserError(
         f"{len(switches)} XDP switches are attached in this network namespace",
