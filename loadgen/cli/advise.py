@@ -20,6 +20,7 @@ from loadgen.durations import parse_duration_ns
 from loadgen.simmodel import Point
 from loadgen.simulate import PointResult
 from loadgen.workload import parse_workload
+from netclone_host.cli.foreign import refuse
 from netclone_host.errors import UserError
 
 
@@ -61,6 +62,8 @@ def advise(ctx: click.Context, /, **options: Any) -> None:
     netclone-loadgen advise redundancy --trace dns.csv
     """
     if ctx.invoked_subcommand is not None:
+        other = f"'advise {ctx.invoked_subcommand}'"
+        refuse(ctx.params, f"says nothing to {other}", f"its own options come after {other}")
         return
     if options["service"] is None:
         raise UserError("no service times given", "give --service exp:25us or --service trace:FILE")

@@ -10,6 +10,7 @@ import click
 
 from loadgen.io import IoOptions
 from loadgen.xdp_io import XdpMode
+from netclone_host.cli.foreign import refuse
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -43,5 +44,11 @@ def io_options(command: _Command) -> _Command:
 
 
 def make_io(io_kind: str, ifname: str | None, queue: int, queues: int, xdp_mode: str) -> IoOptions:
-    """The back end that the options describe."""
+    """The back end that the options describe. `UserError` for one that is not for it."""
+    if io_kind == "socket":
+        refuse(
+            ("ifname", "queue", "queues", "xdp_mode"),
+            "is for frames, and --io socket sends none",
+            "add --io af_xdp, or leave it away",
+        )
     return IoOptions(io_kind, ifname, queue, queues, XdpMode(xdp_mode))

@@ -14,6 +14,7 @@ from loadgen.cli.until import wait_until_signal
 from loadgen.servers import VirtualServer, VirtualServers
 from loadgen.spin import SpinServer
 from loadgen.workload import parse_workload
+from netclone_host.cli.foreign import refuse
 from netclone_host.errors import UserError
 
 
@@ -69,11 +70,17 @@ def server(
         parse_endpoint(listen, parse_netns(netns)), server_id, workers, stamp=stamp
     )
     scale = positive(time_scale, "--time-scale")
+    if io.is_xdp:
+        refuse(
+            ["stamp"],
+            "is what --io af_xdp does in any case: what it sends passes no program",
+            "leave it away",
+        )
     runner: VirtualServers | SpinServer
     if mode == "spin":
         if io.is_xdp:
             raise UserError("spinning workers use sockets", "use --io socket, or --mode virtual")
-        runner = SpinServer(node, workload, time_scale=scale, seed=seed)
+        runner = SpinServer(node, workload, time_scale=scale, seed=seed, busy=busy)
     else:
         runner = VirtualServers([node], workload, time_scale=scale, seed=seed, busy=busy, io=io)
     with runner:

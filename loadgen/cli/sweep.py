@@ -27,6 +27,7 @@ from loadgen.schemes import parse_schemes
 from loadgen.stores.process import StoreKind
 from loadgen.stores.sweep import StoreRack, StoreSweep, running_stores, sweep_stores
 from loadgen.workload import parse_workload
+from netclone_host.cli.foreign import given, refuse
 from netclone_host.errors import UserError
 from netclone_host.rack import job, programs
 from netclone_host.rack.journal import Journal
@@ -145,9 +146,10 @@ def sweep(
     common = Common(
         schemes, loads, _numbers(rates, "--rates") if rates else (), duration, warmup, repeats, seed
     )
+    if targets and app != "synthetic":
+        raise UserError("stores run in the software rack", "leave --server away")
+    _refuse_foreign(app, on_servers=bool(targets))
     if targets:
-        if app != "synthetic":
-            raise UserError("stores run in the software rack", "leave --server away")
         found = list(
             _on_servers(common, targets, netns, service, jitter, workers or WORKERS, time_scale)
         )
@@ -159,6 +161,26 @@ def sweep(
     _deliver(found, json_to, csv_to, plot_to, printed=app == "synthetic" and not targets)
     if not all(r.kept_schedule for r in found):
         sys.exit(EXIT_SCHEDULE)
+
+
+def _refuse_foreign(app: str, *, on_servers: bool) -> None:
+    """Options of another kind of sweep than this one."""
+    if app == "synthetic":
+        refuse(("objects", "zipf", "mix"), "is about stores", "add --app redis or memcached")
+    else:
+        refuse(
+            ("service", "jitter", "time_scale"),
+            f"is about emulated services, and {app} takes the time it takes",
+            "leave it away, or leave --app away",
+        )
+    if on_servers:
+        refuse(
+            ("rack", "servers", "clients"),
+            "describes a rack, and --server goes without one",
+            "leave one of the two away",
+        )
+    else:
+        refuse(["netns"], "is where --server is reached from", "add --server, or leave it away")
 
 
 def _deliver(
@@ -211,8 +233,10 @@ def _synthetic(
 
 
 def _topology(rack: str, servers: int, clients: int, workers: int) -> Topology | None:
-    """Of the rack to build; None: the one that is up."""
-    return None if Journal(rack).exists else default_topology(servers, clients, workers)
+    """Of the rack to build; None: the one that is up, whatever it is like."""
+    if Journal(rack).exists and not given(("servers", "clients", "workers")):
+        return None
+    return default_topology(servers, clients, workers)
 
 
 def _warmup_s(common: Common) -> float:

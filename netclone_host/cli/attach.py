@@ -14,6 +14,18 @@ from netclone_host.bpf import loaders
 from netclone_host.bpf.abi import StateSource
 from netclone_host.bpf.attach import AttachRequest, AttachResult, Mode
 from netclone_host.bpf.loader import Role
+from netclone_host.cli.foreign import refuse
+
+# Parameters that not every role has a use for. (A switch may be told how many servers its
+# topology has, to be sure.)
+_ROLES = {
+    "server_id": (Role.SERVER,),
+    "workers": (Role.SERVER,),
+    "state": (Role.SERVER,),
+    "request_timeout_ns": (Role.SERVER,),
+    "servers": (Role.CLIENT, Role.SWITCH),
+    "server_timeout_ms": (Role.SWITCH,),
+}
 
 
 @click.command()
@@ -74,6 +86,13 @@ def attach(
     netclone-host attach eth0 --role client --servers 6
     netclone-host attach p1 p2 p3 --role switch --topology rack.toml
     """
+    for name, roles in _ROLES.items():
+        if Role(role) not in roles:
+            refuse(
+                [name],
+                f"says nothing about a {role}",
+                f"leave it away; it is for the role {' or '.join(roles)}",
+            )
     result = api.attach(
         AttachRequest(
             ifnames=ifnames,

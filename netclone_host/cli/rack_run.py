@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from netclone_host.cli.foreign import refuse
 from netclone_host.cli.rack_options import (
     attach_options,
     chosen_attach,
@@ -74,6 +75,7 @@ def run(
     # Imported here: numpy and the C code are needed by this verb only.
     from loadgen.records import require_writable
     from netclone_host.rack import job
+    from netclone_host.rack.journal import Journal
 
     asked = job.parse(
         schemes=schemes,
@@ -91,6 +93,12 @@ def run(
         require_writable(json_path)
     if out is not None:
         require_writable(out, directory=True)
+    if Journal(rack).exists:
+        refuse(
+            ("mode", "loader", "state"),
+            f"comes too late: the rack '{rack}' is up",
+            "take it down first, or give another --name",
+        )
     options = chosen_attach(mode, loader, state)
     sizes = (topology_path, n_servers, n_clients, workers)
     topology = None if sizes == (None, None, None, None) else chosen_topology(*sizes)

@@ -98,6 +98,30 @@ def test_interface_named_twice(
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("words", "option", "role"),
+    [
+        (("client", "--servers", "2", "--server-id", "4"), "--server-id", "server"),
+        (("client", "--servers", "2", "--workers", "15"), "--workers", "server"),
+        (("client", "--servers", "2", "--state", "inflight"), "--state", "server"),
+        (("client", "--servers", "2", "--request-timeout", "1s"), "--request-timeout", "server"),
+        (("client", "--servers", "2", "--server-timeout", "9"), "--server-timeout", "switch"),
+        (("server", "--server-id", "0", "--servers", "2"), "--servers", "client or switch"),
+        (("server", "--server-id", "0", "--server-timeout", "9"), "--server-timeout", "switch"),
+        (("switch", "--server-id", "0"), "--server-id", "server"),
+        (("switch", "--workers", "15"), "--workers", "server"),
+    ],
+)
+def test_option_of_another_role(
+    refused: Callable[..., None], host: str, words: tuple[str, ...], option: str, role: str
+) -> None:
+    refused(
+        "attach", host, "--role", *words,
+        error=f"{option} says nothing about a {words[0]}",
+        hint=f"it is for the role {role}",
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("server_id", ["-1", "256", "70000"])
 def test_server_id_out_of_range(refused: Callable[..., None], host: str, server_id: str) -> None:
     refused(

@@ -13,7 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from loadgen.cli import main as loadgen
 from loadgen.records import RunRecord
 from loadgen.schemes import find_scheme
 from loadgen.workload import parse_workload
@@ -117,6 +119,18 @@ def test_a_rack_without_programs_is_refused(rack_name: str) -> None:
         job.run(rack_name, None, Options(), job.parse(**ASKED), None)
     with pytest.raises(UserError, match="is not the one that the options describe"):
         job.run(rack_name, default_topology(3, 1), Options(), job.parse(**ASKED), None)
+
+
+def test_options_that_only_building_a_rack_heeds_are_refused_once_it_is_up(rack_name: str) -> None:
+    build.up(make_plan(rack_name, default_topology(2, 1)), Options())
+    done = rack_command("run", "--name", rack_name, "--mode", "generic")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0] == (
+        f"error: --mode comes too late: the rack '{rack_name}' is up"
+    )
+    swept = CliRunner().invoke(loadgen, ["sweep", "--rack", rack_name, "--servers", "3"])
+    assert swept.exit_code == 2
+    assert "is not the one that the options describe" in swept.output
 
 
 def test_what_a_crash_left_is_removed_before_a_run_but_not_what_is_up(rack_name: str) -> None:
