@@ -6,6 +6,34 @@
 #include "netclone/forward.h"
 #include "state/entry.h"
 
+NC_INLINE int nc_act(nc_u32 reason, const struct nc_forward *f)
+{
+	nc_count(NC_ENV, NC_HOOK_INGRESS, reason);
+	switch (f->action) {
+	case NC_SEND:
+		return nc_redirect_to(f->port);
+	case NC_CLONE:
+		return nc_redirect_both(f->grp, f->port);
+	case NC_DROP:
+		return XDP_DROP;
+	default:
+		return XDP_PASS;
+	}
+}
+
+NC_XDP_PART(nc_switch_in_any)
+{
+	const struct nc_switch_config *cfg = nc_switch_cfg_of(NC_ENV);
+	const struct nc_frame frame = NC_FRAME(ctx);
+	struct nc_forward f;
+	nc_u32 reason;
+
+	if (!cfg)
+		return XDP_PASS;
+	reason = nc_switch_any(NC_ENV, cfg, &frame, ctx->ingress_ifindex, &f);
+	return nc_act(reason, &f);
+}
+
 NC_XDP(nc_switch_in)
 {
 	const struct nc_switch_config *cfg = nc_switch_cfg_of(NC_ENV);
@@ -15,18 +43,10 @@ NC_XDP(nc_switch_in)
 
 	if (!cfg)
 		return XDP_PASS;
-	reason = nc_switch_packet(NC_ENV, cfg, &frame, ctx->ingress_ifindex, &f);
-	nc_count(NC_ENV, NC_HOOK_INGRESS, reason);
-	switch (f.action) {
-	case NC_SEND:
-		return nc_redirect_to(f.port);
-	case NC_CLONE:
-		return nc_redirect_both(f.grp, f.port);
-	case NC_DROP:
-		return XDP_DROP;
-	default:
-		return XDP_PASS;
-	}
+	reason = nc_switch_plain(NC_ENV, cfg, &frame, ctx->ingress_ifindex, &f);
+	if (reason == NC_NOT_PLAIN)
+		return nc_switch_in_any(ctx);
+	return nc_act(reason, &f);
 }
 
 NC_XDP_DEVMAP(nc_switch_clone)

@@ -194,7 +194,7 @@ static inline struct sim_verdict sim_switch_decides(struct sim_host *h, struct n
 	enum nc_counter reason;
 
 	env->now_ns = now_ns;
-	reason = nc_switch_route(env, cfg, nc, 0, &r);
+	reason = nc_switch_route(NC_WAY_ANY, env, cfg, nc, 0, &r);
 	if (nc_unlikely(reason != NC_CTR_cloned && reason != NC_CTR_not_cloned &&
 			reason != NC_CTR_probed))
 		return (struct sim_verdict){};
@@ -219,7 +219,7 @@ static inline int sim_switch_forwards(struct sim_host *h, const struct nc_header
 				      uint64_t now_ns)
 {
 	h->env.now_ns = now_ns;
-	return nc_switch_response(&h->env, &h->env.switch_cfg, nc) !=
+	return nc_switch_response(NC_WAY_ANY, &h->env, &h->env.switch_cfg, nc) !=
 	       NC_CTR_filtered_slower_response;
 }
 

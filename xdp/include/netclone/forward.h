@@ -124,6 +124,14 @@ struct nc_sum {
 	nc_u16 check;
 };
 
+/* Of a UDP packet: anything that is neither missing nor partial. */
+NC_INLINE int nc_is_full_sum(const struct nc_packet *p)
+{
+	nc_u16 check = nc_l4_check(p);
+
+	return check != 0 && check != nc_pseudo_sum(p);
+}
+
 /* A redirected frame loses the mark that says "partial": native mode takes the full checksum of
  * such a packet. In generic mode the mark survives and the sum must stay partial; but a sum
  * that is also right as a full one could be either, and after a rewrite they differ.
@@ -176,27 +184,28 @@ NC_INLINE void nc_put_sum(struct nc_packet *p, const struct nc_sum *sum, nc_u64 
 		nc_set_l4_check(p, nc_check_updated(sum->check, pseudo + payload));
 }
 
-NC_INLINE nc_u64 nc_write_identity(struct nc_env *env, const struct nc_switch_config *cfg,
-				   struct nc_header *h)
+NC_INLINE nc_u64 nc_write_identity(enum nc_way way, struct nc_env *env,
+				   const struct nc_switch_config *cfg, struct nc_header *h)
 {
 	nc_u64 diff = 0;
 
-	if (nc_extension(cfg->switch_id))
+	if (nc_extension(way, cfg->switch_id))
 		diff += NC_WRITE16(h->switch_id, nc_htons(cfg->switch_id));
-	if (!nc_extension(nc_has_client_id(h)))
+	if (!nc_extension(way, nc_has_client_id(h)))
 		diff += NC_WRITE32(h->req_id, nc_htonl(nc_next_req_id(env)));
 	return diff;
 }
 
 /* Lines 2, 7 and 8: what the header of a request that goes out says. Returns what the
  * fields add to the sum. */
-NC_INLINE nc_u64 nc_write_route(struct nc_env *env, const struct nc_switch_config *cfg,
-				struct nc_header *h, const struct nc_route *r)
+NC_INLINE nc_u64 nc_write_route(enum nc_way way, struct nc_env *env,
+				const struct nc_switch_config *cfg, struct nc_header *h,
+				const struct nc_route *r)
 {
-	nc_u64 diff = nc_write_identity(env, cfg, h);
+	nc_u64 diff = nc_write_identity(way, env, cfg, h);
 
 	if (r->grp) {
-		nc_filter_open(env, cfg, h, nc_ntohl(h->req_id));
+		nc_filter_open(way, env, cfg, h, nc_ntohl(h->req_id));
 		diff += nc_write_clo(h, NC_CLO_ORIGINAL);
 		diff += NC_WRITE32(h->sid, nc_htonl(r->other));
 	}
@@ -216,14 +225,15 @@ NC_INLINE enum nc_counter nc_forward_no_clone(struct nc_env *env,
 	if (!port)
 		return NC_CTR_unknown_port;
 	nc_learn(env, p, in_port);
-	diff = nc_write_identity(env, cfg, p->nc);
+	diff = nc_write_identity(NC_WAY_ANY, env, cfg, p->nc);
 	nc_put_sum(p, sum, 0, diff);
 	f->action = NC_SEND;
 	f->port = port;
 	return NC_CTR_no_clone;
 }
 
-NC_INLINE enum nc_counter nc_forward_request(struct nc_env *env, const struct nc_switch_config *cfg,
+NC_INLINE enum nc_counter nc_forward_request(enum nc_way way, struct nc_env *env,
+					     const struct nc_switch_config *cfg,
 					     struct nc_packet *p, const struct nc_sum *sum,
 					     nc_u32 in_port, struct nc_forward *f)
 {
@@ -237,10 +247,10 @@ NC_INLINE enum nc_counter nc_forward_request(struct nc_env *env, const struct nc
 		return NC_CTR_already_cloned;
 	if (nc_unlikely(sum->state == NC_SUM_AMBIGUOUS))
 		return NC_CTR_checksum_ambiguous;
-	if (nc_extension(h->flags & NC_FLAG_NO_CLONE))
+	if (nc_extension(way, h->flags & NC_FLAG_NO_CLONE))
 		return nc_forward_no_clone(env, cfg, p, sum, in_port, f);
 
-	reason = nc_switch_route(env, cfg, h, nc_is_ip6(p), &r);
+	reason = nc_switch_route(way, env, cfg, h, nc_is_ip6(p), &r);
 	if (nc_unlikely(reason != NC_CTR_cloned && reason != NC_CTR_not_cloned &&
 			reason != NC_CTR_probed))
 		return reason;
@@ -249,7 +259,7 @@ NC_INLINE enum nc_counter nc_forward_request(struct nc_env *env, const struct nc
 		return NC_CTR_unknown_port;
 
 	nc_learn(env, p, in_port);
-	payload = nc_write_route(env, cfg, h, &r);
+	payload = nc_write_route(way, env, cfg, h, &r);
 	nc_write_mac(p, dst);
 	pseudo = nc_write_address(p, dst);
 	nc_put_sum(p, sum, pseudo, payload);
@@ -273,7 +283,7 @@ NC_INLINE int nc_is_source(const struct nc_packet *p, const struct nc_server *s)
 }
 
 /* The response itself is never modified (but for a partial sum, completed). */
-NC_INLINE enum nc_counter nc_forward_response(struct nc_env *env,
+NC_INLINE enum nc_counter nc_forward_response(enum nc_way way, struct nc_env *env,
 					      const struct nc_switch_config *cfg,
 					      struct nc_packet *p, const struct nc_sum *sum,
 					      struct nc_forward *f)
@@ -282,7 +292,7 @@ NC_INLINE enum nc_counter nc_forward_response(struct nc_env *env,
 
 	if (nc_unlikely(!nc_is_source(p, nc_server_of(env, nc_ntohl(p->nc->sid)))))
 		return NC_CTR_unknown_source;
-	reason = nc_switch_response(env, cfg, p->nc);
+	reason = nc_switch_response(way, env, cfg, p->nc);
 	if (reason == NC_CTR_filtered_slower_response) {
 		f->action = NC_DROP;
 		return reason;
@@ -296,11 +306,54 @@ NC_INLINE enum nc_counter nc_forward_response(struct nc_env *env,
 	return reason;
 }
 
-/* One frame that came in on port `in_port`. f->action says what to do with it; the frame
- * has been rewritten accordingly. Returns its counter. */
-NC_INLINE enum nc_counter nc_switch_packet(struct nc_env *env, const struct nc_switch_config *cfg,
-					   const struct nc_frame *frame, nc_u32 in_port,
-					   struct nc_forward *f)
+/* A NetClone packet, parsed. */
+NC_INLINE enum nc_counter nc_switch_parsed(enum nc_way way, struct nc_env *env,
+					   const struct nc_switch_config *cfg, struct nc_packet *p,
+					   nc_u32 in_port, struct nc_forward *f)
+{
+	struct nc_sum sum = {NC_SUM_FULL, nc_l4_check(p)};
+
+	if (nc_extension(way, nc_is_foreign(cfg, p->nc)))
+		return NC_CTR_foreign_switch;
+	if (way == NC_WAY_ANY) {
+		sum = nc_take_sum(p, nc_extension(way, cfg->flags & NC_SWITCH_GENERIC));
+		nc_blur_sum(p, &sum);
+	}
+	if (p->nc->type == NC_TYPE_REQ)
+		return nc_forward_request(way, env, cfg, p, &sum, in_port, f);
+	return nc_forward_response(way, env, cfg, p, &sum, f);
+}
+
+/* "This frame goes the other way": nothing has been done to it. */
+#define NC_NOT_PLAIN (NC_CTR_COUNT + 1U)
+
+/* The plain way, for a frame that came in on port `in_port`. f->action says what to do with it;
+ * the frame has been rewritten accordingly. Returns its counter, or NC_NOT_PLAIN. */
+NC_INLINE nc_u32 nc_switch_plain(struct nc_env *env, const struct nc_switch_config *cfg,
+				 const struct nc_frame *frame, nc_u32 in_port, struct nc_forward *f)
+{
+	const struct nc_ranges ranges = {
+		.n_groups = cfg->n_groups,
+		.n_filter_tables = cfg->n_filter_tables,
+	};
+	struct nc_packet p = {.frame = frame->handle, .end = frame->end};
+	enum nc_counter reason;
+
+	*f = (struct nc_forward){.action = NC_PASS};
+	if (nc_unlikely(!nc_is_plain_switch(cfg)) || nc_unlikely(!nc_parse_plain(frame->data, &p)))
+		return NC_NOT_PLAIN;
+	reason = nc_parse_rest(&cfg->ports, &ranges, sizeof(struct nc_udp), &p);
+	if (reason != NC_PARSED)
+		return reason;
+	if (nc_unlikely(!nc_is_plain_header(p.nc)) || nc_unlikely(!nc_is_full_sum(&p)))
+		return NC_NOT_PLAIN;
+	return nc_switch_parsed(NC_WAY_PLAIN, env, cfg, &p, in_port, f);
+}
+
+/* The other way, for any frame, with whatever the switch and the packet ask for. */
+NC_INLINE enum nc_counter nc_switch_any(struct nc_env *env, const struct nc_switch_config *cfg,
+					const struct nc_frame *frame, nc_u32 in_port,
+					struct nc_forward *f)
 {
 	const struct nc_ranges ranges = {
 		.n_groups = cfg->n_groups,
@@ -308,21 +361,24 @@ NC_INLINE enum nc_counter nc_switch_packet(struct nc_env *env, const struct nc_s
 	};
 	struct nc_packet p = {};
 	enum nc_counter reason;
-	struct nc_sum sum;
 
-	f->action = NC_PASS;
-	f->port = 0;
-	f->grp = 0;
+	*f = (struct nc_forward){.action = NC_PASS};
 	reason = nc_parse(frame, &cfg->ports, &ranges, &p);
 	if (reason != NC_PARSED)
 		return reason;
-	if (nc_extension(nc_is_foreign(cfg, p.nc)))
-		return NC_CTR_foreign_switch;
-	sum = nc_take_sum(&p, cfg->flags & NC_SWITCH_GENERIC);
-	nc_blur_sum(&p, &sum);
-	if (p.nc->type == NC_TYPE_REQ)
-		return nc_forward_request(env, cfg, &p, &sum, in_port, f);
-	return nc_forward_response(env, cfg, &p, &sum, f);
+	return nc_switch_parsed(NC_WAY_ANY, env, cfg, &p, in_port, f);
+}
+
+/* Either way, in one: what the kernel programs have in two parts. */
+NC_INLINE enum nc_counter nc_switch_packet(struct nc_env *env, const struct nc_switch_config *cfg,
+					   const struct nc_frame *frame, nc_u32 in_port,
+					   struct nc_forward *f)
+{
+	nc_u32 reason = nc_switch_plain(env, cfg, frame, in_port, f);
+
+	if (reason == NC_NOT_PLAIN)
+		return nc_switch_any(env, cfg, frame, in_port, f);
+	return (enum nc_counter)reason;
 }
 
 /* ---- on the way out ---- */
@@ -352,7 +408,7 @@ NC_INLINE enum nc_counter nc_mark_clone(struct nc_env *env, const struct nc_swit
 
 	if (!nc_is_usable(second, nc_is_ip6(p)))
 		return NC_CTR_clone_lost;
-	/* Settled by nc_switch_packet: in native mode full, or none. */
+	/* Settled by nc_take_sum, on the way in: in native mode full, or none. */
 	sum.check = nc_l4_check(p);
 	sum.state = nc_has_no_check(p) ? NC_SUM_NONE : NC_SUM_FULL;
 	if (nc_unlikely(cfg->flags & NC_SWITCH_GENERIC) && nc_check_is_partial(p))
@@ -384,7 +440,7 @@ NC_INLINE int nc_is_copy(struct nc_env *env, const struct nc_header *h, nc_u32 p
 	nc_u32 sid = nc_ntohl(h->sid);
 	const struct nc_server *second = nc_server_of(env, sid), *first;
 	const struct nc_group *g = nc_group_of(env, nc_ntohl(h->grp));
-	nc_u64 fingerprint = nc_fingerprint(h, nc_ntohl(h->req_id)), *turn;
+	nc_u64 fingerprint = nc_fingerprint(NC_WAY_ANY, h, nc_ntohl(h->req_id)), *turn;
 
 	if (!second || second->ifindex != port)
 		return 0;

@@ -19,6 +19,22 @@ enum {
 #define NC_REQUEST_CHOICE_SHIFT 59
 #define NC_REQUEST_DECISION (NC_REQUEST_CLONED | NC_REQUEST_SECOND)
 
+/* Two ways through the switch. Most packets use nothing but Algorithm 1: they go by the plain
+ * way, where no extension of section 3.7, and nothing that goes beyond the paper, is asked for.
+ * The other way is for all packets. Which one, is asked once (nc_way_of in switch.h). */
+enum nc_way {
+	NC_WAY_PLAIN,
+	NC_WAY_ANY,
+};
+
+/* A condition that only extensions can make true. With NC_PAPER_ONLY they are left out; what
+ * they cost is measured against that. */
+#ifdef NC_PAPER_ONLY
+#define nc_extension(way, x) ((way) == NC_WAY_ANY && (x) && 0)
+#else
+#define nc_extension(way, x) ((way) == NC_WAY_ANY && nc_unlikely(x))
+#endif
+
 /* 0, from the TYPE of a request. */
 NC_INLINE nc_u32 nc_opaque_zero(const struct nc_header *request)
 {
@@ -42,20 +58,20 @@ NC_INLINE int nc_is_identified(const struct nc_header *h)
 }
 
 /* One key for all packets of a message. */
-NC_INLINE nc_u64 nc_request_key(const struct nc_header *h, nc_u32 req_id)
+NC_INLINE nc_u64 nc_request_key(enum nc_way way, const struct nc_header *h, nc_u32 req_id)
 {
 	nc_u64 key = NC_FP_PRESENT | req_id;
 
-	if (nc_extension(nc_has_client_id(h)))
+	if (nc_extension(way, nc_has_client_id(h)))
 		key |= NC_FP_CLIENT_ID | (nc_u64)nc_ntohs(h->client_id) << NC_FP_CLIENT_SHIFT;
 	return key;
 }
 
-NC_INLINE nc_u64 nc_fingerprint(const struct nc_header *h, nc_u32 req_id)
+NC_INLINE nc_u64 nc_fingerprint(enum nc_way way, const struct nc_header *h, nc_u32 req_id)
 {
-	nc_u64 fingerprint = nc_request_key(h, req_id);
+	nc_u64 fingerprint = nc_request_key(way, h, req_id);
 
-	if (nc_extension(nc_is_multi_packet(h)))
+	if (nc_extension(way, nc_is_multi_packet(h)))
 		fingerprint |= NC_FP_MULTI | (nc_u64)h->pkt_index << NC_FP_PKT_SHIFT;
 	return fingerprint;
 }

@@ -15,13 +15,6 @@
 #else
 #define NC_UNROLL
 #endif
-/* A condition that only the extensions of section 3.7, and what goes beyond the paper, can make
- * true. With NC_PAPER_ONLY they are left out; what they cost is measured against that. */
-#ifdef NC_PAPER_ONLY
-#define nc_extension(x) ((x) && 0)
-#else
-#define nc_extension(x) nc_unlikely(x)
-#endif
 #define nc_likely(x) __builtin_expect(!!(x), 1)
 #define nc_unlikely(x) __builtin_expect(!!(x), 0)
 
@@ -118,8 +111,8 @@ struct nc_packet {
  * constants from the packet's bytes, where the verifier does not know them. */
 
 /* Keeps the compiler from forming a second copy of a pointer, whose bounds the verifier
- * would not have seen checked. */
-#define NC_KEEP(pointer) asm volatile("" : "+r"(pointer))
+ * would not have seen checked; and from what it knows of a value. */
+#define NC_KEEP(value) asm volatile("" : "+r"(value))
 
 NC_INLINE nc_u8 nc_byte_at(const void *start, nc_u32 offset)
 {

@@ -10,6 +10,34 @@
 #include "load.h"
 #include "state.h"
 
+/* Only the plain way is open to all that matters: a switch with these set asks more. */
+enum {
+	NC_SWITCH_BEYOND = NC_SWITCH_GENERIC | NC_SWITCH_NO_CLONES | NC_SWITCH_RESERVE |
+			   NC_SWITCH_HOLD,
+};
+
+/* Does the switch do anything that the plain way leaves out? */
+NC_INLINE int nc_is_plain_switch(const struct nc_switch_config *cfg)
+{
+#ifdef NC_PAPER_ONLY
+	(void)cfg;
+	return 1;
+#else
+	return !((cfg->flags & NC_SWITCH_BEYOND) | cfg->switch_id | cfg->server_timeout_ns);
+#endif
+}
+
+/* Does the packet ask for anything that the plain way leaves out? */
+NC_INLINE int nc_is_plain_header(const struct nc_header *h)
+{
+#ifdef NC_PAPER_ONLY
+	(void)h;
+	return 1;
+#else
+	return !(h->switch_id | h->flags | (h->pkt_count & 0xfe));
+#endif
+}
+
 struct nc_route {
 	nc_u32 dst;   /* server that the request (the original, if cloned) goes to */
 	nc_u32 other; /* cloned: server of the copy */
@@ -123,12 +151,12 @@ NC_INLINE nc_u32 nc_choose_by_load(const struct nc_switch_config *cfg, nc_u32 *f
 }
 
 /* Both candidates are usable: lines 6-9, RackSched, failed servers. */
-NC_INLINE nc_u32 nc_choose(struct nc_env *env, const struct nc_switch_config *cfg,
-			   const struct nc_group *g)
+NC_INLINE nc_u32 nc_choose(enum nc_way way, struct nc_env *env,
+			   const struct nc_switch_config *cfg, const struct nc_group *g)
 {
 	nc_u32 *first = nc_state_of(env, g->first), *second = nc_state_of(env, g->second);
 
-	if (nc_extension(cfg->server_timeout_ns)) {
+	if (nc_extension(way, cfg->server_timeout_ns)) {
 		nc_u32 choice = nc_choose_by_health(env, cfg, g);
 
 		if (choice != NC_CHOICE_NONE)
@@ -136,11 +164,11 @@ NC_INLINE nc_u32 nc_choose(struct nc_env *env, const struct nc_switch_config *cf
 	}
 	if (!first || !second)
 		return 0; /* not reached: group entries are in range */
-	if (nc_extension(cfg->flags & (NC_SWITCH_NO_CLONES | NC_SWITCH_RESERVE)))
+	if (nc_extension(way, cfg->flags & (NC_SWITCH_NO_CLONES | NC_SWITCH_RESERVE)))
 		return nc_choose_by_load(cfg, first, second);
 	if (*first == 0 && *second == 0)
 		return NC_CHOICE_BOTH;
-	if (nc_extension(cfg->flags & NC_SWITCH_RACKSCHED) && *second < *first)
+	if (nc_unlikely(cfg->flags & NC_SWITCH_RACKSCHED) && *second < *first)
 		return NC_CHOICE_SECOND;
 	return 0;
 }
@@ -164,12 +192,13 @@ _Static_assert((nc_u64)NC_CHOICE_BOTH << NC_REQUEST_CHOICE_SHIFT == NC_REQUEST_C
 		       (nc_u64)NC_CHOICE_SECOND << NC_REQUEST_CHOICE_SHIFT == NC_REQUEST_SECOND,
 	       "a choice as the table holds it");
 
-NC_INLINE struct nc_message nc_message_of(struct nc_env *env, const struct nc_header *h)
+NC_INLINE struct nc_message nc_message_of(enum nc_way way, struct nc_env *env,
+					  const struct nc_header *h)
 {
 	struct nc_message m = {};
 
-	if (nc_extension(nc_is_multi_packet(h) && nc_has_client_id(h))) {
-		m.key = nc_request_key(h, nc_ntohl(h->req_id));
+	if (nc_extension(way, nc_is_multi_packet(h) && nc_has_client_id(h))) {
+		m.key = nc_request_key(way, h, nc_ntohl(h->req_id));
 		m.slot = nc_request_slot(env, nc_slot(m.key, (1U << NC_REQUEST_SLOTS_LOG2) - 1));
 		if (m.slot)
 			m.entry = *(volatile nc_u64 *)m.slot;
@@ -213,16 +242,16 @@ NC_INLINE nc_u32 nc_remember(struct nc_message *m, nc_u32 choice, nc_u32 usable)
 
 /* Nothing is cloned while the group's devmap is missing or may be about to belong to another
  * pair of servers: the original goes out alone. */
-NC_INLINE enum nc_counter nc_route(struct nc_env *env, const struct nc_switch_config *cfg,
-				   const struct nc_group *g, nc_u32 grp, nc_u32 choice,
-				   struct nc_route *r)
+NC_INLINE enum nc_counter nc_route(enum nc_way way, struct nc_env *env,
+				   const struct nc_switch_config *cfg, const struct nc_group *g,
+				   nc_u32 grp, nc_u32 choice, struct nc_route *r)
 {
 	int second = !!(choice & NC_CHOICE_SECOND);
 
 	r->dst = second ? g->second : g->first;
 	r->other = second ? g->first : g->second;
 	r->grp = 0;
-	if (!(choice & NC_CHOICE_BOTH) || nc_extension(cfg->flags & NC_SWITCH_HOLD))
+	if (!(choice & NC_CHOICE_BOTH) || nc_extension(way, cfg->flags & NC_SWITCH_HOLD))
 		return NC_CTR_not_cloned;
 	grp = second ? nc_reverse_group(grp) : grp;
 	if (!nc_can_clone(env, grp))
@@ -233,12 +262,13 @@ NC_INLINE enum nc_counter nc_route(struct nc_env *env, const struct nc_switch_co
 
 /* Lines 4-9 for a request whose GRP is in range; changes no packet and takes no id.
  * Returns cloned, not_cloned or probed with *r filled in, or the reason to pass. */
-NC_INLINE enum nc_counter nc_switch_route(struct nc_env *env, const struct nc_switch_config *cfg,
+NC_INLINE enum nc_counter nc_switch_route(enum nc_way way, struct nc_env *env,
+					  const struct nc_switch_config *cfg,
 					  const struct nc_header *h, int ip6, struct nc_route *r)
 {
 	nc_u32 grp = nc_ntohl(h->grp), usable, choice;
 	const struct nc_group *g = nc_group_of(env, grp);
-	struct nc_message m = nc_message_of(env, h);
+	struct nc_message m = nc_message_of(way, env, h);
 	enum nc_counter reason;
 
 	if (!g)
@@ -252,17 +282,17 @@ NC_INLINE enum nc_counter nc_switch_route(struct nc_env *env, const struct nc_sw
 	if (nc_likely(choice == NC_CHOICE_NONE)) {
 		/* Packets that nothing ties together are not cloned. */
 		if (nc_unlikely(usable != NC_BOTH_USABLE ||
-				nc_extension(nc_is_multi_packet(h) && !m.slot)))
+				nc_extension(way, nc_is_multi_packet(h) && !m.slot)))
 			choice = usable == NC_SECOND_USABLE ? NC_CHOICE_SECOND : 0;
 		else
-			choice = nc_choose(env, cfg, g);
+			choice = nc_choose(way, env, cfg, g);
 		if (nc_unlikely(m.slot))
 			choice = nc_remember(&m, choice, usable);
 	}
 	/* One walk for the verifier, whatever was chosen and why (see nc_byte_at). */
 	choice ^= nc_opaque_zero(h);
-	reason = nc_route(env, cfg, g, grp, choice, r);
-	if (nc_extension(cfg->server_timeout_ns)) {
+	reason = nc_route(way, env, cfg, g, grp, choice, r);
+	if (nc_extension(way, cfg->server_timeout_ns)) {
 		nc_u64 now_ns = nc_now_ns(env);
 
 		nc_note_sent(env, r->dst, now_ns);
@@ -293,10 +323,11 @@ NC_INLINE nc_u64 *nc_filter_slot_of(struct nc_env *env, const struct nc_switch_c
 
 /* A request that is being cloned must not find its past self: an id that has come round
  * again, or a retransmission. */
-NC_INLINE void nc_filter_open(struct nc_env *env, const struct nc_switch_config *cfg,
-			      const struct nc_header *h, nc_u32 req_id)
+NC_INLINE void nc_filter_open(enum nc_way way, struct nc_env *env,
+			      const struct nc_switch_config *cfg, const struct nc_header *h,
+			      nc_u32 req_id)
 {
-	nc_u64 fingerprint = nc_fingerprint(h, req_id);
+	nc_u64 fingerprint = nc_fingerprint(way, h, req_id);
 	nc_u64 *slot = nc_filter_slot_of(env, cfg, h->idx, fingerprint);
 
 	if (slot && *(volatile nc_u64 *)slot == fingerprint)
@@ -305,10 +336,11 @@ NC_INLINE void nc_filter_open(struct nc_env *env, const struct nc_switch_config 
 
 /* Lines 17-23. One atomic swap decides between two responses that come at once: exactly
  * one of them finds the other's fingerprint. */
-NC_INLINE enum nc_counter nc_filter_response(struct nc_env *env, const struct nc_switch_config *cfg,
+NC_INLINE enum nc_counter nc_filter_response(enum nc_way way, struct nc_env *env,
+					     const struct nc_switch_config *cfg,
 					     const struct nc_header *h)
 {
-	nc_u64 fingerprint = nc_fingerprint(h, nc_ntohl(h->req_id));
+	nc_u64 fingerprint = nc_fingerprint(way, h, nc_ntohl(h->req_id));
 	nc_u64 *slot = nc_filter_slot_of(env, cfg, h->idx, fingerprint);
 
 	if (!slot || nc_swap(slot, fingerprint) != fingerprint)
@@ -318,7 +350,8 @@ NC_INLINE enum nc_counter nc_filter_response(struct nc_env *env, const struct nc
 }
 
 /* Lines 14-23 for a response that really comes from server SID. */
-NC_INLINE enum nc_counter nc_switch_response(struct nc_env *env, const struct nc_switch_config *cfg,
+NC_INLINE enum nc_counter nc_switch_response(enum nc_way way, struct nc_env *env,
+					     const struct nc_switch_config *cfg,
 					     const struct nc_header *h)
 {
 	nc_u32 sid = nc_ntohl(h->sid);
@@ -327,11 +360,11 @@ NC_INLINE enum nc_counter nc_switch_response(struct nc_env *env, const struct nc
 	/* Not written when equal, so that the line stays shared between CPUs. */
 	if (state && *state != now_queued)
 		*(volatile nc_u32 *)state = now_queued;
-	if (nc_extension(cfg->server_timeout_ns))
+	if (nc_extension(way, cfg->server_timeout_ns))
 		nc_note_heard(env, sid);
 	if (h->clo == NC_CLO_NONE || nc_unlikely(!nc_is_identified(h)))
 		return NC_CTR_response_forwarded;
-	return nc_filter_response(env, cfg, h);
+	return nc_filter_response(way, env, cfg, h);
 }
 
 /* Multi-rack (section 3.7): only the client's ToR acts on a packet. */
