@@ -27,7 +27,8 @@ NC_INLINE enum nc_counter nc_client_request(struct nc_env *env, const struct nc_
 	nc_u32 for_group, for_table;
 
 	if (nc_unlikely(nc_has_client_id(h))) {
-		nc_u64 key = nc_request_key(NC_WAY_ANY, h, nc_ntohl(h->req_id)), mixed = nc_mix(key);
+		nc_u64 key = nc_request_key(NC_WAY_ANY, h, nc_ntohl(h->req_id)),
+		       mixed = nc_mix(key);
 		struct nc_answered *answered = nc_answered_slot(env, nc_answered_index(key));
 
 		if (answered)

@@ -12,8 +12,8 @@
 
 /* Only the plain way is open to all that matters: a switch with these set asks more. */
 enum {
-	NC_SWITCH_BEYOND = NC_SWITCH_GENERIC | NC_SWITCH_NO_CLONES | NC_SWITCH_RESERVE |
-			   NC_SWITCH_HOLD,
+	NC_SWITCH_BEYOND =
+		NC_SWITCH_GENERIC | NC_SWITCH_NO_CLONES | NC_SWITCH_RESERVE | NC_SWITCH_HOLD,
 };
 
 /* Does the switch do anything that the plain way leaves out? */
@@ -151,8 +151,8 @@ NC_INLINE nc_u32 nc_choose_by_load(const struct nc_switch_config *cfg, nc_u32 *f
 }
 
 /* Both candidates are usable: lines 6-9, RackSched, failed servers. */
-NC_INLINE nc_u32 nc_choose(enum nc_way way, struct nc_env *env,
-			   const struct nc_switch_config *cfg, const struct nc_group *g)
+NC_INLINE nc_u32 nc_choose(enum nc_way way, struct nc_env *env, const struct nc_switch_config *cfg,
+			   const struct nc_group *g)
 {
 	nc_u32 *first = nc_state_of(env, g->first), *second = nc_state_of(env, g->second);
 
