@@ -21,7 +21,7 @@ NC_INLINE int nc_act(nc_u32 reason, const struct nc_forward *f)
 	}
 }
 
-NC_XDP_PART(nc_switch_in_any)
+NC_PART int nc_switch_in_any(struct xdp_md *ctx)
 {
 	const struct nc_switch_config *cfg = nc_switch_cfg_of(NC_ENV);
 	const struct nc_frame frame = NC_FRAME(ctx);

@@ -9,6 +9,8 @@
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>
 
+#define NC_PART NC_INLINE /* BCC has no calls between functions */
+
 struct nc_counter_set {
 	nc_u64 packets[NC_CTR_COUNT];
 };

@@ -13,14 +13,11 @@
 #ifdef NC_STATE_BCC
 #define NC_XDP(name) int name(struct xdp_md *ctx)
 #define NC_XDP_DEVMAP(name) int name(struct xdp_md *ctx)
-#define NC_XDP_PART(name) NC_INLINE int name(struct xdp_md *ctx)
 #define NC_TC(name) int name(struct __sk_buff *ctx)
 #else
 #include <linux/pkt_cls.h>
 #define NC_XDP(name) SEC("xdp") int name(struct xdp_md *ctx)
 #define NC_XDP_DEVMAP(name) SEC("xdp/devmap") int name(struct xdp_md *ctx)
-/* Called by another program. Global, so that the verifier looks at it once. */
-#define NC_XDP_PART(name) __attribute__((noinline)) int name(struct xdp_md *ctx)
 #define NC_TC(name) SEC("tc") int name(struct __sk_buff *ctx)
 
 char nc_license[] SEC("license") = "Dual BSD/GPL";

@@ -5,6 +5,8 @@
 #ifndef NETCLONE_STATE_NATIVE_H
 #define NETCLONE_STATE_NATIVE_H
 
+#define NC_PART NC_INLINE
+
 struct nc_env {
 	nc_u64 now_ns;
 	nc_u64 random; /* state of nc_random; any value, also 0 */

@@ -250,7 +250,10 @@ NC_INLINE enum nc_counter nc_forward_request(enum nc_way way, struct nc_env *env
 	if (nc_extension(way, h->flags & NC_FLAG_NO_CLONE))
 		return nc_forward_no_clone(env, cfg, p, sum, in_port, f);
 
-	reason = nc_switch_route(way, env, cfg, h, nc_is_ip6(p), &r);
+	if (way == NC_WAY_PLAIN)
+		reason = nc_switch_route(NC_WAY_PLAIN, env, cfg, h, 0, &r);
+	else
+		reason = nc_switch_route_any(env, cfg, h, nc_is_ip6(p), &r);
 	if (nc_unlikely(reason != NC_CTR_cloned && reason != NC_CTR_not_cloned &&
 			reason != NC_CTR_probed))
 		return reason;

@@ -26,7 +26,11 @@
  *           nc_u32 nc_random(env)
  *           void nc_count(env, hook, reason)
  *
- * A look-up returns 0 for an index that is out of the table. */
+ * A look-up returns 0 for an index that is out of the table.
+ *
+ * It also says what NC_PART is: a function that is called where the target has calls, so that
+ * the verifier looks at it once and not on every path that leads to it. It knows nothing of
+ * its arguments then: pointers are checked for 0. */
 #ifndef NETCLONE_STATE_H
 #define NETCLONE_STATE_H
 

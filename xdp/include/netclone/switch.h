@@ -302,6 +302,16 @@ NC_INLINE enum nc_counter nc_switch_route(enum nc_way way, struct nc_env *env,
 	return reason;
 }
 
+/* The same by the other way, as a part of its own (NC_PART). */
+NC_PART enum nc_counter nc_switch_route_any(struct nc_env *env, const struct nc_switch_config *cfg,
+					    const struct nc_header *h, int ip6, struct nc_route *r)
+{
+	NC_KEEP(env); /* an argument that is not used would not be passed */
+	if (!cfg || !h || !r)
+		return NC_CTR_bad_group; /* not reached */
+	return nc_switch_route(NC_WAY_ANY, env, cfg, h, ip6, r);
+}
+
 /* Lines 1-3. Unique across CPUs, never 0. */
 NC_INLINE nc_u32 nc_next_req_id(struct nc_env *env)
 {
