@@ -66,6 +66,7 @@ class Switch:
     server_timeout_ns: int = 0
     cloning: bool = True  # False: RackSched alone
     reserve: bool = False  # the reserve rule, docs/data-plane.md "Beyond the paper"
+    hold: bool = False  # the control plane renumbers groups: no clones meanwhile
     groups: dict[int, tuple[int, int]] = field(default_factory=dict)  # GrpT
     servers: dict[int, Server] = field(default_factory=dict)  # AddrT
     state: dict[int, int] = field(default_factory=dict)  # StateT, ShadowT; default 0
@@ -101,6 +102,8 @@ class Switch:
         if not usable:
             raise Untouched("unknown_port")
         decision = self._remembered(packet, usable) or self._decide(packet, usable, now_ns)
+        if self.hold:
+            decision = Decision(decision.chosen, None)
 
         self._learn(port, packet)
         self._owe(decision, now_ns)

@@ -13,6 +13,7 @@ from pathlib import Path
 from tests.conformance.scenario import Scenario, corpus
 
 _RACKSCHED, _GENERIC, _TIMEOUT, _APP_STATE, _TABLES_SHIFT = 1, 2, 4, 8, 4
+_RESERVE, _HOLD = 64, 128
 
 
 def options_of(scenario: Scenario) -> int:
@@ -21,6 +22,8 @@ def options_of(scenario: Scenario) -> int:
     options |= _RACKSCHED if config.get("racksched") else 0
     options |= _GENERIC if config.get("generic") else 0
     options |= _TIMEOUT if config.get("server_timeout_ms") or scenario.timed else 0
+    options |= _RESERVE if config.get("reserve") else 0
+    options |= _HOLD if config.get("hold") else 0
     return options | (_APP_STATE if config.get("state_source") == "app" else 0)
 
 

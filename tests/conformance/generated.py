@@ -28,6 +28,9 @@ LINUX, WIRE = 0, 1
 REQ_IDS = (0, 1, 2, 3, 4, 7 + (1 << 17), 0xFFFFFFFF)
 CLIENT_IDS = (0, 1, 0xFFFF)
 QUEUES = (0, 0, 0, 1, 2, 0xFFFFFFFF)
+BEYOND: tuple[dict[str, bool], ...] = (
+    {}, {}, {}, {"cloning": False}, {"reserve": True}, {"hold": True},
+)  # fmt: skip
 
 
 # ---- configurations and tables ----
@@ -64,6 +67,7 @@ def switches(draw: st.DrawFn, timed: bool) -> Scenario:
             "generic": draw(st.booleans()),
             "switch_id": draw(st.sampled_from((0, 0, 5))),
             "server_timeout_ms": draw(st.sampled_from((0, 40))) if timed else 0,
+            **draw(st.sampled_from(BEYOND)),
         },
         {
             "groups": {str(grp): list(pair) for grp, pair in groups.items()},
@@ -92,6 +96,7 @@ def servers(draw: st.DrawFn, timed: bool) -> Scenario:
             "filter_tables": draw(st.sampled_from((1, 2, 4))),
             "state_source": source,
             "request_timeout_ms": 40 if timed else 60_000,
+            **draw(st.sampled_from(({}, {}, {"reserve": True}))),
         },
         {
             "in_flight": 0,

@@ -7,6 +7,7 @@ import json
 
 from tests.conformance.scenario import CORPUS, Scenario
 from tests.conformance.scenarios import (
+    beyond,
     checksums,
     extensions,
     failure,
@@ -18,7 +19,17 @@ from tests.conformance.scenarios import (
 )
 from tests.conformance.writing import Book
 
-MODULES = (checksums, extensions, failure, hosts, multi_packet, parsing, requests, responses)
+MODULES = (
+    beyond,
+    checksums,
+    extensions,
+    failure,
+    hosts,
+    multi_packet,
+    parsing,
+    requests,
+    responses,
+)
 
 
 def books() -> dict[str, list[Scenario]]:

@@ -115,6 +115,7 @@ class Book:
             "generic": given.pop("generic", False),
             "switch_id": given.pop("switch_id", 0),
             "server_timeout_ms": given.pop("server_timeout_ms", 0),
+            **{key: given.pop(key) for key in ("cloning", "reserve", "hold") if key in given},
         }
         nodes = [server(sid) for sid in range(servers)]
         tables = {
@@ -138,6 +139,7 @@ class Book:
             "filter_tables": given.pop("filter_tables", 2),
             "state_source": given.pop("state_source", "inflight"),
             "request_timeout_ms": given.pop("request_timeout_ms", 60_000),
+            **{key: given.pop(key) for key in ("reserve",) if key in given},
         }
         tables = {"in_flight": 0, "app_queue_length": 0, **given}
         return self._add(f"server-{name}", why, "server", config, tables)

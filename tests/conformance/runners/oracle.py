@@ -57,6 +57,7 @@ def build_switch(config: dict[str, Any], tables: Tables) -> model.Switch:
         server_timeout_ns=config["server_timeout_ms"] * MS,
         cloning=config.get("cloning", True),
         reserve=config.get("reserve", False),
+        hold=config.get("hold", False),
         groups={int(grp): (pair[0], pair[1]) for grp, pair in tables["groups"].items()},
         servers={int(sid): build_address(entry) for sid, entry in tables["servers"].items()},
         state={int(sid): queue for sid, queue in tables["state"].items()},

@@ -33,6 +33,7 @@ def switch_config(config: dict[str, Any]) -> abi.SwitchConfig:
     flags = abi.SwitchFlag.RACKSCHED if config["racksched"] else 0
     flags |= abi.SwitchFlag.GENERIC if config["generic"] else 0
     flags |= abi.SwitchFlag.RESERVE if config.get("reserve") else 0
+    flags |= abi.SwitchFlag.HOLD if config.get("hold") else 0
     flags |= 0 if config.get("cloning", True) else abi.SwitchFlag.NO_CLONES
     return abi.SwitchConfig(
         ports=abi.Ports.of(tuple(config["ports"])),

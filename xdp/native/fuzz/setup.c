@@ -78,7 +78,9 @@ struct nc_env *fuzz_switch(uint8_t options)
 	const struct nc_switch_config cfg = {
 		.ports = port_1000(),
 		.flags = (options & FUZZ_RACKSCHED ? NC_SWITCH_RACKSCHED : 0) |
-			 (options & FUZZ_GENERIC ? NC_SWITCH_GENERIC : 0),
+			 (options & FUZZ_GENERIC ? NC_SWITCH_GENERIC : 0) |
+			 (options & FUZZ_RESERVE ? NC_SWITCH_RESERVE : 0) |
+			 (options & FUZZ_HOLD ? NC_SWITCH_HOLD : 0),
 		.n_groups = SERVERS * (SERVERS - 1),
 		.n_filter_tables = tables_of(options),
 		.filter_mask = FILTER_SLOTS - 1,
@@ -102,6 +104,7 @@ struct nc_env *fuzz_server(uint8_t options)
 		.slice_shift = options & FUZZ_TIMEOUT ? 20 : 30,
 		.slices = NC_INFLIGHT_SLICES - 1,
 		.n_filter_tables = tables_of(options),
+		.flags = options & FUZZ_RESERVE ? NC_HOST_RESERVE : 0,
 	};
 	struct nc_env *node = nc_native_server(&cfg);
 

@@ -18,6 +18,8 @@ enum {
 	FUZZ_TIMEOUT = 1 << 2,
 	FUZZ_APP_STATE = 1 << 3,
 	FUZZ_TABLES_SHIFT = 4, /* two bits: filter tables - 1 */
+	FUZZ_RESERVE = 1 << 6,
+	FUZZ_HOLD = 1 << 7,
 };
 
 struct fuzz_input {
