@@ -5,110 +5,131 @@
 #include <netinet/ip.h>
 #include <netinet/ip6.h>
 #include <netinet/udp.h>
+#include <stddef.h>
 #include <string.h>
 
 #define TTL 64
 
-static uint32_t add_bytes(uint32_t sum, const void *data, uint32_t len)
+struct frame4 {
+	struct ether_header eth;
+	struct iphdr ip;
+	struct udphdr udp;
+} __attribute__((packed));
+
+struct frame6 {
+	struct ether_header eth;
+	struct ip6_hdr ip;
+	struct udphdr udp;
+} __attribute__((packed));
+
+_Static_assert(sizeof(struct frame4) == LG_FRAME_HEADERS_IP4, "IPv4 headers");
+_Static_assert(sizeof(struct frame6) == LG_FRAME_HEADERS_IP6, "IPv6 headers");
+_Static_assert(LG_FRAME_HEADERS_IP6 <= LG_FRAME_ROOM, "headers fit in front of the payload");
+
+/* The Internet checksum's sum may be formed in words of any width, and folded at the end. */
+static uint16_t fold(uint64_t sum)
+{
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)((sum & 0xffff) + (sum >> 16));
+}
+
+/* Sum of `len` bytes that begin at an even place of the packet. */
+static uint64_t add_bytes(uint64_t sum, const void *data, uint32_t len)
 {
 	const uint8_t *p = data;
-	uint64_t wide = 0;
+	uint64_t word = 0;
 
-	for (; len >= 4; p += 4, len -= 4) {
-		uint32_t word;
-
-		memcpy(&word, p, 4);
-		wide += word;
+	for (; len >= 8; p += 8, len -= 8) {
+		memcpy(&word, p, 8);
+		sum += (word & 0xffffffff) + (word >> 32);
 	}
-	if (len >= 2) {
-		uint16_t half;
-
-		memcpy(&half, p, 2);
-		wide += half;
-		p += 2;
-		len -= 2;
+	if (len) {
+		word = 0;
+		memcpy(&word, p, len);
+		sum += (word & 0xffffffff) + (word >> 32);
 	}
-	if (len)
-		wide += htons((uint16_t)(*p << 8));
-	wide += sum;
-	wide = (wide & 0xffffffff) + (wide >> 32);
-	return (uint32_t)((wide & 0xffffffff) + (wide >> 32));
+	return sum;
 }
 
-static uint16_t fold(uint32_t sum)
+void lg_frame_source_init(struct lg_frame_source *source, const struct lg_peer *local)
 {
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	return (uint16_t)~sum;
+	memset(source, 0, sizeof(*source));
+	if (local->sa.sa_family == AF_INET6) {
+		struct frame6 *f = (struct frame6 *)source->header;
+
+		source->headers = sizeof(*f);
+		memcpy(f->eth.ether_shost, local->mac, ETH_ALEN);
+		f->eth.ether_type = htons(ETHERTYPE_IPV6);
+		f->ip.ip6_flow = htonl(6u << 28);
+		f->ip.ip6_nxt = IPPROTO_UDP;
+		f->ip.ip6_hlim = TTL;
+		f->ip.ip6_src = local->in6.sin6_addr;
+		f->udp.source = local->in6.sin6_port;
+		source->pseudo_sum = fold(
+			add_bytes(htons(IPPROTO_UDP) + f->udp.source, &local->in6.sin6_addr, 16));
+	} else {
+		struct frame4 *f = (struct frame4 *)source->header;
+
+		source->headers = sizeof(*f);
+		memcpy(f->eth.ether_shost, local->mac, ETH_ALEN);
+		f->eth.ether_type = htons(ETHERTYPE_IP);
+		f->ip.version = 4;
+		f->ip.ihl = 5;
+		f->ip.frag_off = htons(IP_DF);
+		f->ip.ttl = TTL;
+		f->ip.protocol = IPPROTO_UDP;
+		f->ip.saddr = local->in4.sin_addr.s_addr;
+		f->udp.source = local->in4.sin_port;
+		source->ip_sum = fold(
+			add_bytes(0, source->header + offsetof(struct frame4, ip), sizeof(f->ip)));
+		source->pseudo_sum = fold(
+			add_bytes(htons(IPPROTO_UDP) + f->udp.source, &local->in4.sin_addr, 4));
+	}
 }
 
-/* UDP's checksum over pseudo header, header and payload; 0 is sent as 0xffff. */
-static void fill_udp(struct udphdr *udp, uint32_t address_sum, uint16_t from, uint16_t to,
-		     uint32_t len)
+/* UDP's checksum over pseudo header, header and payload, from the sum of both addresses, both
+ * ports and the protocol; 0 is sent as 0xffff. */
+static void finish_udp(uint16_t to_port, uint64_t sum, uint8_t *payload, uint32_t len)
 {
-	uint32_t udp_len = len + sizeof(*udp), sum;
-	uint16_t check;
+	struct udphdr *udp = (struct udphdr *)(payload - sizeof(*udp));
+	uint16_t udp_len = htons((uint16_t)(sizeof(*udp) + len)), check;
 
-	udp->source = from;
-	udp->dest = to;
-	udp->len = htons((uint16_t)udp_len);
-	udp->check = 0;
-	/* 16-bit words of the sum may be added in any position of a 32-bit one. */
-	sum = add_bytes(address_sum, udp, udp_len);
-	sum = (sum & 0xffff) + (sum >> 16) + htons(IPPROTO_UDP) + udp->len;
-	check = fold(sum);
+	/* The length counts twice, in the pseudo header and in the header. */
+	check = (uint16_t)~fold(add_bytes(sum + 2u * udp_len, payload, len));
+	udp->dest = to_port;
+	udp->len = udp_len;
 	udp->check = check ? check : 0xffff;
-}
-
-static void write_ip4(const struct lg_peer *from, const struct lg_peer *to, uint8_t *payload,
-		      uint32_t len)
-{
-	struct udphdr *udp = (struct udphdr *)(payload - sizeof(*udp));
-	struct iphdr *ip = (struct iphdr *)((uint8_t *)udp - sizeof(*ip));
-
-	memset(ip, 0, sizeof(*ip));
-	ip->version = 4;
-	ip->ihl = 5;
-	ip->tot_len = htons((uint16_t)(sizeof(*ip) + sizeof(*udp) + len));
-	ip->frag_off = htons(IP_DF);
-	ip->ttl = TTL;
-	ip->protocol = IPPROTO_UDP;
-	ip->saddr = from->in4.sin_addr.s_addr;
-	ip->daddr = to->in4.sin_addr.s_addr;
-	ip->check = fold(add_bytes(0, ip, sizeof(*ip)));
-	fill_udp(udp, add_bytes(0, &ip->saddr, 8), from->in4.sin_port, to->in4.sin_port, len);
-}
-
-static void write_ip6(const struct lg_peer *from, const struct lg_peer *to, uint8_t *payload,
-		      uint32_t len)
-{
-	struct udphdr *udp = (struct udphdr *)(payload - sizeof(*udp));
-	struct ip6_hdr *ip = (struct ip6_hdr *)((uint8_t *)udp - sizeof(*ip));
-
-	ip->ip6_flow = htonl(6u << 28);
-	ip->ip6_plen = htons((uint16_t)(sizeof(*udp) + len));
-	ip->ip6_nxt = IPPROTO_UDP;
-	ip->ip6_hlim = TTL;
-	ip->ip6_src = from->in6.sin6_addr;
-	ip->ip6_dst = to->in6.sin6_addr;
-	fill_udp(udp, add_bytes(0, &ip->ip6_src, 32), from->in6.sin6_port, to->in6.sin6_port, len);
 }
 
 void lg_frame_write(const struct lg_frame_source *source, const struct lg_peer *to,
 		    uint8_t *payload, uint32_t len)
 {
-	const struct lg_peer *from = &source->local;
-	bool ip6 = from->sa.sa_family == AF_INET6;
-	struct ether_header *eth =
-		(struct ether_header *)(payload - lg_frame_headers(from->sa.sa_family));
+	if (source->headers == LG_FRAME_HEADERS_IP6) {
+		struct frame6 *f = (struct frame6 *)(payload - sizeof(*f));
 
-	memcpy(eth->ether_dhost, to->mac, ETH_ALEN);
-	memcpy(eth->ether_shost, from->mac, ETH_ALEN);
-	eth->ether_type = htons(ip6 ? ETHERTYPE_IPV6 : ETHERTYPE_IP);
-	if (ip6)
-		write_ip6(from, to, payload, len);
-	else
-		write_ip4(from, to, payload, len);
+		memcpy(f, source->header, sizeof(*f));
+		memcpy(f->eth.ether_dhost, to->mac, ETH_ALEN);
+		f->ip.ip6_plen = htons((uint16_t)(sizeof(f->udp) + len));
+		f->ip.ip6_dst = to->in6.sin6_addr;
+		finish_udp(
+			to->in6.sin6_port,
+			add_bytes(source->pseudo_sum + to->in6.sin6_port, &to->in6.sin6_addr, 16),
+			payload, len);
+	} else {
+		struct frame4 *f = (struct frame4 *)(payload - sizeof(*f));
+		uint32_t to_ip = to->in4.sin_addr.s_addr;
+		uint16_t ip_len = htons((uint16_t)(sizeof(f->ip) + sizeof(f->udp) + len));
+
+		memcpy(f, source->header, sizeof(*f));
+		memcpy(f->eth.ether_dhost, to->mac, ETH_ALEN);
+		f->ip.tot_len = ip_len;
+		f->ip.daddr = to_ip;
+		f->ip.check = (uint16_t)~fold((uint64_t)source->ip_sum + ip_len + to_ip);
+		finish_udp(to->in4.sin_port,
+			   (uint64_t)source->pseudo_sum + to->in4.sin_port + to_ip, payload, len);
+	}
 }
 
 static uint8_t *read_udp(uint8_t *at, const uint8_t *end, uint16_t port, uint32_t *len,

@@ -54,7 +54,7 @@ struct lg_io_ops {
 
 struct lg_io {
 	const struct lg_io_ops *ops;
-	int fd; /* becomes readable with poll(); -1: several */
+	int fd; /* becomes readable when poll() has something */
 	uint32_t kernel_timestamps;
 	/* Why no more can be sent or received (errno): the link went down. 0: it works. */
 	int failed;

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -17,12 +18,18 @@
 
 /* The link and the rings' drops are looked at this often. */
 #define CHECK_NS 100000000ULL
+#define CACHE_LINE 64
+#define COLOURS 8
+/* Frames received are fetched into the cache so many ahead. */
+#define PREFETCH 8
+
+_Static_assert(LG_FRAME_ROOM + (COLOURS - 1) * CACHE_LINE + LG_PAYLOAD_MAX <= XDP_QUEUE_FRAME_SIZE,
+	       "the longest payload fits at every place");
 
 struct lg_io_xdp {
 	struct lg_io io;
 	struct lg_frame_source source;
-	uint32_t headers; /* bytes in front of the payload */
-	uint16_t port;	  /* network order */
+	uint16_t port; /* network order */
 	uint32_t flags;
 	uint32_t n_queues;
 	uint32_t next_rx; /* queues are polled in turn */
@@ -61,6 +68,15 @@ static void check_sometimes(struct lg_io_xdp *x)
 	check_link(x);
 }
 
+/* Where the payload of a frame to send begins. Frames lie a power of two apart: were it always
+ * the same place of the frame, a few lines of the cache would have to hold all of them. */
+static uint8_t *payload_of(const struct xdp_queue *q, uint64_t addr)
+{
+	uint64_t colour = addr / XDP_QUEUE_FRAME_SIZE / 2 % COLOURS;
+
+	return q->area + addr + LG_FRAME_ROOM + colour * CACHE_LINE;
+}
+
 /* All is sent through the first queue: in copy mode the queue decides nothing, with
  * zero-copy one ring takes more than one thread can fill. */
 static uint32_t xdp_reserve(struct lg_io *io, uint32_t want)
@@ -76,7 +92,7 @@ static uint32_t xdp_reserve(struct lg_io *io, uint32_t want)
 		uint32_t i = x->tx_reserved++;
 
 		x->tx_addr[i] = q->spare_tx[--q->n_spare_tx];
-		io->tx[i].data = q->area + x->tx_addr[i] + LG_FRAME_ROOM;
+		io->tx[i].data = payload_of(q, x->tx_addr[i]);
 	}
 	if (x->tx_reserved < want) { /* frames wait in the ring: make them go */
 		int error = xdp_queue_kick(q);
@@ -103,8 +119,8 @@ static int xdp_commit(struct lg_io *io, uint32_t from, uint32_t n)
 		struct lg_tx *tx = &io->tx[from + i];
 
 		lg_frame_write(&x->source, &tx->peer, tx->data, tx->len);
-		desc->addr = x->tx_addr[from + i] + LG_FRAME_ROOM - x->headers;
-		desc->len = x->headers + tx->len;
+		desc->addr = (uint64_t)(tx->data - q->area) - x->source.headers;
+		desc->len = x->source.headers + tx->len;
 		desc->options = 0;
 	}
 	xsk_ring_prod__submit(&q->tx, count);
@@ -112,11 +128,19 @@ static int xdp_commit(struct lg_io *io, uint32_t from, uint32_t n)
 	x->tx_reserved -= n;
 	memmove(x->tx_addr, x->tx_addr + n, x->tx_reserved * sizeof(x->tx_addr[0]));
 	for (uint32_t i = 0; i < x->tx_reserved; i++)
-		io->tx[i].data = q->area + x->tx_addr[i] + LG_FRAME_ROOM;
+		io->tx[i].data = payload_of(q, x->tx_addr[i]);
 	error = xdp_queue_kick(q);
 	if (error)
 		io->failed = -error;
 	return (int)count;
+}
+
+static void fetch(struct xdp_queue *q, uint32_t at)
+{
+	const uint8_t *frame = q->area + xsk_ring_cons__rx_desc(&q->rx, at)->addr;
+
+	__builtin_prefetch(frame);
+	__builtin_prefetch(frame + CACHE_LINE);
 }
 
 static uint32_t take_frames(struct lg_io_xdp *x, struct xdp_queue *q, uint32_t n)
@@ -127,10 +151,14 @@ static uint32_t take_frames(struct lg_io_xdp *x, struct xdp_queue *q, uint32_t n
 	if (!got)
 		return n;
 	now_ns = lg_now_ns();
+	for (uint32_t i = 0; i < got && i < PREFETCH; i++)
+		fetch(q, at + i);
 	for (uint32_t i = 0; i < got; i++) {
 		const struct xdp_desc *desc = xsk_ring_cons__rx_desc(&q->rx, at + i);
 		struct lg_rx *rx = &x->io.rx[n];
 
+		if (i + PREFETCH < got)
+			fetch(q, at + i + PREFETCH);
 		/* The kernel leaves headroom: the frame begins at a multiple of its size. */
 		q->lent_rx[q->n_lent_rx++] = desc->addr - desc->addr % XDP_QUEUE_FRAME_SIZE;
 		rx->data = lg_frame_read(q->area + desc->addr, desc->len, x->port, &rx->len,
@@ -161,14 +189,11 @@ static uint32_t xdp_poll(struct lg_io *io)
 
 static void xdp_wait(struct lg_io *io, uint64_t until_ns)
 {
-	struct lg_io_xdp *x = (struct lg_io_xdp *)io;
-	struct pollfd fds[LG_XDP_MAX_QUEUES];
+	struct pollfd p = {.fd = io->fd, .events = POLLIN};
 	uint64_t now_ns = lg_now_ns();
 	struct timespec t = lg_timespec(until_ns > now_ns ? until_ns - now_ns : 0);
 
-	for (uint32_t i = 0; i < x->n_queues; i++)
-		fds[i] = (struct pollfd){.fd = x->queue[i].fd, .events = POLLIN};
-	ppoll(fds, x->n_queues, &t, NULL);
+	ppoll(&p, 1, &t, NULL);
 }
 
 static void xdp_close(struct lg_io *io)
@@ -179,6 +204,8 @@ static void xdp_close(struct lg_io *io)
 		xdp_queue_close(&x->queue[i]);
 	if (x->control_fd >= 0)
 		close(x->control_fd);
+	if (x->n_queues > 1 && io->fd >= 0)
+		close(io->fd);
 	free(x);
 }
 
@@ -190,15 +217,28 @@ static const struct lg_io_ops xdp_ops = {
 	.close = xdp_close,
 };
 
-static int read_mac(struct lg_io_xdp *x)
+static int make_source(struct lg_io_xdp *x, const struct lg_peer *address)
 {
 	struct ifreq request = {0};
+	struct lg_peer local = *address;
 
 	memcpy(request.ifr_name, x->ifname, IFNAMSIZ);
 	if (ioctl(x->control_fd, SIOCGIFHWADDR, &request))
 		return -errno;
-	memcpy(x->source.local.mac, request.ifr_hwaddr.sa_data, 6);
+	memcpy(local.mac, request.ifr_hwaddr.sa_data, sizeof(local.mac));
+	lg_frame_source_init(&x->source, &local);
 	return 0;
+}
+
+/* One descriptor that becomes readable with any of the queues. */
+static int watch_all(struct lg_io_xdp *x)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	int fd = epoll_create1(EPOLL_CLOEXEC);
+
+	for (uint32_t i = 0; fd >= 0 && i < x->n_queues; i++)
+		epoll_ctl(fd, EPOLL_CTL_ADD, x->queue[i].fd, &event);
+	return fd;
 }
 
 /* In the interface's namespace. */
@@ -209,7 +249,7 @@ static int open_all(struct lg_io_xdp *x, const struct lg_xdp_options *o)
 	x->control_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (x->control_fd < 0)
 		return -errno;
-	error = read_mac(x);
+	error = make_source(x, &o->local);
 	for (uint32_t i = 0; i < o->n_queues && !error; i++) {
 		error = xdp_queue_open(&x->queue[i], x->ifname, o->first_queue + i, o->flags);
 		if (error)
@@ -218,7 +258,9 @@ static int open_all(struct lg_io_xdp *x, const struct lg_xdp_options *o)
 		if (o->xsks_map_fd >= 0)
 			error = xsk_socket__update_xskmap(x->queue[i].xsk, o->xsks_map_fd);
 	}
-	return error;
+	if (!error)
+		x->io.fd = x->n_queues == 1 ? x->queue[0].fd : watch_all(x);
+	return error ? error : x->io.fd < 0 ? -errno : 0;
 }
 
 struct lg_io *lg_io_xdp_open(const struct lg_xdp_options *o, int *error)
@@ -235,9 +277,8 @@ struct lg_io *lg_io_xdp_open(const struct lg_xdp_options *o, int *error)
 		return NULL;
 	strcpy(x->ifname, o->ifname);
 	x->control_fd = -1;
-	x->source.local = o->local;
+	x->io.fd = -1;
 	x->flags = o->flags;
-	x->headers = lg_frame_headers(o->local.sa.sa_family);
 	x->port =
 		o->local.sa.sa_family == AF_INET6 ? o->local.in6.sin6_port : o->local.in4.sin_port;
 	x->io.ops = &xdp_ops;
@@ -248,7 +289,6 @@ struct lg_io *lg_io_xdp_open(const struct lg_xdp_options *o, int *error)
 		xdp_close(&x->io);
 		return NULL;
 	}
-	x->io.fd = x->n_queues == 1 ? x->queue[0].fd : -1;
 	return &x->io;
 }
 

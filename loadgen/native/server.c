@@ -240,8 +240,6 @@ static int watch(struct server *s, uint32_t i)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.u32 = i};
 
-	if (s->cfg->nodes[i].io->fd < 0)
-		return 0; /* polled only: the caller asks for busy */
 	return epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, s->cfg->nodes[i].io->fd, &event) ? -errno : 0;
 }
 
