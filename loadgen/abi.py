@@ -281,6 +281,8 @@ class WorkerConfig(ctypes.Structure):
         ("busy_ns", c_uint64),
         ("abandoned", c_uint64),
         ("service_seen", ctypes.POINTER(NativeHist)),
+        ("ready", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 

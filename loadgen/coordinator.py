@@ -11,14 +11,12 @@ Use::
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import TracebackType
 
 from loadgen.abi import CoordinatorConfig, CoordinatorServer, traffic_library
 from loadgen.endpoints import Endpoint, UdpIo, native_peer
-from loadgen.priority import prefer_this_thread
+from loadgen.running import NativeThread, Running
 from loadgen.servers import DEFAULT_WORKERS, QUEUE_LIMIT
 from netclone_host.errors import UserError
 
@@ -48,7 +46,7 @@ class CoordinatorStats:
     """Processor time of its thread."""
 
 
-class Coordinator:
+class Coordinator(Running):
     """Clones to two idle servers, forwards to one, queues when there is none."""
 
     def __init__(
@@ -76,10 +74,8 @@ class Coordinator:
         self._seed = seed
         self._busy = busy
         self._prefer = prefer
-        self._stop = ctypes.c_uint32(0)
-        self._thread: threading.Thread | None = None
+        self._thread = NativeThread("coordinator")
         self._io: UdpIo | None = None
-        self._error = 0
         self.stats: CoordinatorStats | None = None
 
     def start(self) -> None:
@@ -89,7 +85,6 @@ class Coordinator:
             entry.peer = native_peer(server)
             entry.slots = slots
         self._io = UdpIo(self.endpoint)
-        self._stop.value = 0
         self._config = CoordinatorConfig(
             io=self._io.handle,
             servers=table,
@@ -99,24 +94,28 @@ class Coordinator:
             timeout_ns=int(self._timeout_s * 1e9),
             queue_limit=QUEUE_LIMIT,
             client_id=CLIENT_ID,
-            stop=ctypes.pointer(self._stop),
+            stop=ctypes.pointer(self._thread.stop_flag),
         )
-        self._thread = threading.Thread(target=self._run, name="coordinator", daemon=True)
-        self._thread.start()
+        self._thread.start(
+            lambda: int(traffic_library().lg_coordinator_run(ctypes.byref(self._config))),
+            prefer=self._prefer,
+            sleeps=not self._busy,
+            undo=self._close,
+        )
 
     def stop(self) -> CoordinatorStats:
         """Stops, closes the socket, and returns the counts."""
-        if self._thread is not None:
-            self._stop.value = 1
-            self._thread.join()
-            self._thread = None
+        try:
+            self._thread.stop()
+        finally:
+            self._close()
+        self.stats = self.counts()
+        return self.stats
+
+    def _close(self) -> None:
         if self._io is not None:
             self._io.close()
             self._io = None
-        if self._error:
-            raise UserError(f"the coordinator could not start ({self._error})", "free memory")
-        self.stats = self.counts()
-        return self.stats
 
     def counts(self) -> CoordinatorStats:
         """The counts so far, also while it runs (the processor time only at the end)."""
@@ -129,20 +128,3 @@ class Coordinator:
             },
             cpu_s=c.cpu_ns * 1e-9,
         )
-
-    def _run(self) -> None:
-        if self._prefer:
-            prefer_this_thread(sleeps=not self._busy)
-        self._error = traffic_library().lg_coordinator_run(ctypes.byref(self._config))
-
-    def __enter__(self) -> Coordinator:
-        self.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()

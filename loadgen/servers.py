@@ -14,19 +14,16 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import TracebackType
 
-from loadgen.abi import ServerConfig, ServerFlag, ServerNode, traffic_library
+from loadgen.abi import ServerConfig, ServerFlag, ServerNode, WorkerConfig, traffic_library
 from loadgen.endpoints import Endpoint, UdpIo
 from loadgen.io import SOCKET, IoOptions, open_io
 from loadgen.native import NativeHist, native_workload
-from loadgen.priority import prefer_this_thread
+from loadgen.running import NativeThread, Running
 from loadgen.workload import Workload
 from loadgen.xdp_io import XdpIo
-from netclone_host.errors import UserError
 
 DEFAULT_WORKERS = 15
 QUEUE_LIMIT = 1 << 20
@@ -67,7 +64,7 @@ class ServerStats:
     """Requests that still waited or were in service at the end."""
 
 
-class VirtualServers:
+class VirtualServers(Running):
     """Any number of servers in one thread (see the module's docstring)."""
 
     def __init__(
@@ -89,11 +86,9 @@ class VirtualServers:
         self._busy = busy
         self._kernel_timestamps = kernel_timestamps
         self._io = io
-        self._thread: threading.Thread | None = None
-        self._stop = ctypes.c_uint32(0)
+        self._thread = NativeThread("servers")
         self._ios: list[UdpIo | XdpIo] = []
         self._maps: list[mmap.mmap] = []
-        self._error = 0
         self.stats: list[ServerStats] = []
         self.service = NativeHist()
         """Service times drawn, ns of stretched time."""
@@ -110,42 +105,38 @@ class VirtualServers:
             self._release()
             raise
         self._nodes = nodes
-        self._stop.value = 0
         self._config = ServerConfig(
             nodes=nodes,
             n_nodes=len(nodes),
             busy=self._busy,
             seed=self._seed,
-            stop=ctypes.pointer(self._stop),
+            stop=ctypes.pointer(self._thread.stop_flag),
             service=ctypes.pointer(self.service),
             overrun=ctypes.pointer(self.overrun),
         )
-        self._thread = threading.Thread(target=self._run, name="servers", daemon=True)
-        self._thread.start()
+        self._thread.start(
+            lambda: int(traffic_library().lg_server_run(ctypes.byref(self._config))),
+            sleeps=not self._busy,
+            undo=self._release,
+        )
 
     @property
     def pending(self) -> int:
         """Requests that wait or are in service now, over all servers; 0 when stopped."""
-        if self._thread is None:
+        if not self._thread.is_running:
             return 0
         ended = ("answered", "clones_dropped", "rejected", "pings")
         return sum(n.received - sum(getattr(n, end) for end in ended) for n in self._nodes)
 
     def stop(self) -> list[ServerStats]:
         """Stops answering, closes the sockets, and returns one entry a server."""
-        if self._thread is not None:
-            self._stop.value = 1
-            self._thread.join()
-            self._thread = None
-            self.stats = [_stats(node) for node in self._nodes]
-        self._release()
-        if self._error:
-            raise UserError(f"the servers could not start (error {self._error})", "free memory")
+        if self._thread.is_running:
+            try:
+                self._thread.stop()
+                self.stats = [stats_of(node) for node in self._nodes]
+            finally:
+                self._release()
         return self.stats
-
-    def _run(self) -> None:
-        prefer_this_thread(sleeps=not self._busy)
-        self._error = traffic_library().lg_server_run(ctypes.byref(self._config))
 
     def _fill(self, node: ServerNode, server: VirtualServer) -> None:
         io = open_io(server.endpoint, self._io, kernel_timestamps=self._kernel_timestamps)
@@ -172,30 +163,14 @@ class VirtualServers:
         # The maps are unmapped with the last pointer into them.
         self._maps.clear()
 
-    def __enter__(self) -> VirtualServers:
-        self.start()
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
-
-
-def _stats(node: ServerNode) -> ServerStats:
+def stats_of(counted: ServerNode | WorkerConfig) -> ServerStats:
+    """What the loop counted in its configuration."""
     return ServerStats(
-        sid=node.sid,
-        received=node.received,
-        answered=node.answered,
-        clones_dropped=node.clones_dropped,
-        rejected=node.rejected,
-        invalid=node.invalid,
-        pings=node.pings,
-        send_errors=node.send_errors,
-        max_queue=node.max_queue,
-        busy_s=node.busy_ns * 1e-9,
-        abandoned=node.abandoned,
+        busy_s=counted.busy_ns * 1e-9,
+        **{
+            name: getattr(counted, name)
+            for name in ServerStats.__dataclass_fields__
+            if name != "busy_s"
+        },
     )

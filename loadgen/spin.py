@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import threading
-from types import TracebackType
 
 from loadgen.abi import WorkerConfig, traffic_library
 from loadgen.endpoints import UdpIo
 from loadgen.native import NativeHist, native_workload
-from loadgen.servers import QUEUE_LIMIT, ServerStats, VirtualServer
+from loadgen.running import NativeThread, Running
+from loadgen.servers import QUEUE_LIMIT, ServerStats, VirtualServer, stats_of
 from loadgen.workload import Workload
-from netclone_host.errors import UserError
 
 
-class WorkerServer:
+class WorkerServer(Running):
     """Dispatcher, queue and workers around an operation that a subclass gives."""
 
     def __init__(
@@ -32,12 +30,10 @@ class WorkerServer:
     ) -> None:
         """`busy`: dispatcher and idle workers poll; they want a core each."""
         self._server = server
-        self._stop = ctypes.c_uint32(0)
         self._seed = seed
         self._busy = busy
-        self._thread: threading.Thread | None = None
+        self._thread = NativeThread("workers")
         self._io: UdpIo | None = None
-        self._error = 0
         self._config = WorkerConfig()
         self.seen = NativeHist()
         """Service times as measured around each, ns."""
@@ -50,7 +46,6 @@ class WorkerServer:
     def start(self) -> None:
         """Opens the socket and begins to answer. Raises `UserError`; then nothing is open."""
         self._io = UdpIo(self._server.endpoint)
-        self._stop.value = 0
         c = self._config
         c.fd = traffic_library().lg_io_fd(ctypes.c_void_p(self._io.handle))
         c.workers = self._server.workers
@@ -59,57 +54,27 @@ class WorkerServer:
         c.queue_limit = QUEUE_LIMIT
         c.busy = self._busy
         c.seed = self._seed
-        c.stop = ctypes.pointer(self._stop)
+        c.stop = ctypes.pointer(self._thread.stop_flag)
         c.service_seen = ctypes.pointer(self.seen)
         if self._server.app_state_fd is not None:
             area = mmap.mmap(self._server.app_state_fd, mmap.PAGESIZE)
             c.app_state = ctypes.pointer(ctypes.c_uint32.from_buffer(area))
-        self._thread = threading.Thread(target=self._run, name="dispatcher", daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        self._error = self.serve()
+        c.ready = 0
+        self._thread.start(self.serve, prefer=False, ready=lambda: bool(c.ready), undo=self._close)
 
     def stop(self) -> list[ServerStats]:
         """Stops answering, closes the socket; one entry, as of `VirtualServers`."""
-        self._stop.value = 1
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
+        try:
+            self._thread.stop()
+        finally:
+            self._close()
+        self.stats = [stats_of(self._config)]
+        return self.stats
+
+    def _close(self) -> None:
         if self._io is not None:
             self._io.close()
             self._io = None
-        if self._error:
-            raise UserError(f"the workers could not start ({self._error})", "use fewer of them")
-        c = self._config
-        self.stats = [
-            ServerStats(
-                sid=c.sid,
-                received=c.received,
-                answered=c.answered,
-                clones_dropped=c.clones_dropped,
-                rejected=c.rejected,
-                invalid=c.invalid,
-                pings=c.pings,
-                send_errors=c.send_errors,
-                max_queue=c.max_queue,
-                busy_s=c.busy_ns * 1e-9,
-                abandoned=c.abandoned,
-            )
-        ]
-        return self.stats
-
-    def __enter__(self) -> WorkerServer:
-        self.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
 
 
 class SpinServer(WorkerServer):

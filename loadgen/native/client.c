@@ -53,20 +53,18 @@ static void count_unsent(struct client *c)
 	}
 }
 
-/* After the end of the window: is there nothing left to wait for? */
+/* After the end of the window: is there nothing left to wait for? Not before a silence: more
+ * answers than requests may have come, of some twice and of others none, and what is redundant
+ * comes last. */
 static bool drained(const struct client *c, uint64_t now_ns)
 {
-	const struct lg_client_result *res = c->res;
 	uint64_t quiet_since = c->last_rx_ns > c->end_ns ? c->last_rx_ns : c->end_ns;
+	bool all_answered = c->all_answered >= c->res->all_sent;
 
 	if (more_to_send(c, now_ns))
 		return false;
-	if (res->responses >= res->copies_sent)
-		return true;
-	/* All answered: only redundant responses are on their way, if any. */
-	if (c->all_answered >= res->all_sent && now_ns > quiet_since + c->cfg->quiet_ns / 10)
-		return true;
-	return now_ns > quiet_since + c->cfg->quiet_ns || now_ns > c->end_ns + c->cfg->drain_ns;
+	return now_ns > quiet_since + c->cfg->quiet_ns / (all_answered ? 10 : 1) ||
+	       now_ns > c->end_ns + c->cfg->drain_ns;
 }
 
 static uint32_t ended(const struct client *c)

@@ -257,8 +257,10 @@ int lg_worker_run(struct lg_worker_config *config, const struct lg_worker_ops *o
 		error = start_worker(&p, started);
 		started += !error;
 	}
-	if (!error)
+	if (!error) {
+		config->ready = 1;
 		dispatch(&p);
+	}
 	join(&p, started);
 	pthread_cond_destroy(&p.filled);
 	pthread_mutex_destroy(&p.lock);

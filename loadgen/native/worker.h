@@ -37,6 +37,8 @@ struct lg_worker_config {
 	uint64_t busy_ns;
 	uint64_t abandoned;
 	struct lg_hist *service_seen; /* as measured around each service; NULL: not wanted */
+	volatile uint32_t ready;      /* becomes 1 when all workers are there */
+	uint32_t reserved;
 };
 
 /* Runs until *stop. 0, or -errno when it could not begin. */

@@ -11,8 +11,8 @@ import tempfile
 import time
 from enum import IntEnum
 from pathlib import Path
-from types import TracebackType
 
+from loadgen.running import Running
 from netclone_host.errors import UserError
 
 START_TIMEOUT_S = 10.0
@@ -30,7 +30,7 @@ class StoreKind(IntEnum):
 _PACKAGES = {StoreKind.REDIS: "redis-server", StoreKind.MEMCACHED: "memcached"}
 
 
-class StoreProcess:
+class StoreProcess(Running):
     """One running store. `socket_path` is where it listens, and nowhere else."""
 
     def __init__(self, kind: StoreKind, netns: Path | None = None) -> None:
@@ -106,15 +106,3 @@ class StoreProcess:
         if self._directory is not None:
             self._directory.cleanup()
             self._directory = None
-
-    def __enter__(self) -> StoreProcess:
-        self.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import os
 import socket
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -95,59 +98,81 @@ def test_a_server_without_answers_is_not_left_out(loopback: Loopback) -> None:
     assert summary.answered + summary.unanswered == summary.sent
 
 
-def test_any_server_that_echoes_will_do(loopback: Loopback) -> None:
-    (at,) = loopback(1)
+Reply = Callable[[socket.socket, bytes, object], None]
+
+
+@contextlib.contextmanager
+def answering(at: Endpoint, reply: Reply) -> Iterator[None]:
+    """A server at `at` that calls `reply` for each packet, and with no packet now and then."""
     done = threading.Event()
 
-    def echo(sock: socket.socket) -> None:
-        sock.settimeout(0.1)
+    def serve(sock: socket.socket) -> None:
+        sock.settimeout(0.02)
         while not done.is_set():
             try:
-                data, peer = sock.recvfrom(2048)
+                reply(sock, *sock.recvfrom(2048))
             except TimeoutError:
-                continue
-            sock.sendto(data[:3] + b"\x01" + data[4:], peer)
+                reply(sock, b"", None)
 
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.bind((at.ip, at.port))
-        thread = threading.Thread(target=echo, args=(sock,))
+        thread = threading.Thread(target=serve, args=(sock,))
         thread.start()
         try:
-            probe(CLIENT, [at])
-            summary = run_clients(plan(rate_rps=500), [CLIENT], [at])
+            yield
         finally:
             done.set()
             thread.join()
+
+
+def test_any_server_that_echoes_will_do(loopback: Loopback) -> None:
+    (at,) = loopback(1)
+
+    def echo(sock: socket.socket, data: bytes, peer: object) -> None:
+        if data:
+            sock.sendto(data[:3] + b"\x01" + data[4:], peer)  # type: ignore[arg-type]
+
+    with answering(at, echo):
+        probe(CLIENT, [at])
+        summary = run_clients(plan(rate_rps=500), [CLIENT], [at])
     assert summary.answered == summary.sent > 100
 
 
 def test_foreign_and_repeated_answers_are_told_apart(loopback: Loopback) -> None:
     (at,) = loopback(1)
-    done = threading.Event()
 
-    def twice(sock: socket.socket) -> None:
-        sock.settimeout(0.1)
-        while not done.is_set():
-            try:
-                data, peer = sock.recvfrom(2048)
-            except TimeoutError:
-                continue
-            foreign = data[:32] + bytes(4) + data[36:]  # another run
-            for packet in (data, data, foreign, b"short"):
-                sock.sendto(packet, peer)
+    def twice(sock: socket.socket, data: bytes, peer: object) -> None:
+        foreign = data[:32] + bytes(4) + data[36:]  # another run
+        for packet in (data, data, foreign, b"short") if data else ():
+            sock.sendto(packet, peer)  # type: ignore[arg-type]
 
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        sock.bind((at.ip, at.port))
-        thread = threading.Thread(target=twice, args=(sock,))
-        thread.start()
-        try:
-            summary = run_clients(plan(rate_rps=300), [CLIENT], [at])
-        finally:
-            done.set()
-            thread.join()
+    with answering(at, twice):
+        summary = run_clients(plan(rate_rps=300), [CLIENT], [at])
     assert summary.answered == summary.sent
     assert summary.redundant == summary.sent
     assert summary.stale == 2 * summary.all_sent
+
+
+def test_the_end_waits_for_slow_answers_while_others_come_twice(loopback: Loopback) -> None:
+    """As many answers as requests is not every request answered."""
+    (at,) = loopback(1)
+    kept: list[tuple[float, bytes, object]] = []
+    count = itertools.count()
+
+    def reply(sock: socket.socket, data: bytes, peer: object) -> None:
+        now = time.monotonic()
+        while kept and kept[0][0] < now:
+            sock.sendto(*kept.pop(0)[1:])  # type: ignore[arg-type]
+        if data and next(count) % 4 == 0:
+            kept.append((now + 0.3, data, peer))
+        elif data:
+            sock.sendto(data, peer)  # type: ignore[arg-type]
+            sock.sendto(data, peer)  # type: ignore[arg-type]
+
+    with answering(at, reply):
+        summary = run_clients(plan(rate_rps=300, quiet_s=1.0), [CLIENT], [at])
+    assert summary.answered == summary.sent
+    assert summary.latency.max >= 0.3e9
 
 
 def test_same_seed_same_schedule(loopback: Loopback) -> None:

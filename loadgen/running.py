@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What is started, does its work beside the caller, and is stopped; and the thread of C in it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from loadgen.priority import prefer_this_thread
+from netclone_host.errors import UserError
+
+POLL_S = 0.001
+
+
+class Running:
+    """Started at the beginning of a `with` block and stopped at its end."""
+
+    def start(self) -> None:
+        """Begins. Raises `UserError`; then nothing is open."""
+        raise NotImplementedError
+
+    def stop(self) -> object:
+        """Ends; once, or whenever."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+
+class NativeThread:
+    """A hot loop of C in a thread of its own, until the flag that it looks at is set."""
+
+    def __init__(self, name: str) -> None:
+        """`name` as errors give it."""
+        self._name = name
+        self._thread: threading.Thread | None = None
+        self._error = 0
+        self.stop_flag = ctypes.c_uint32(0)
+        """What the loop's configuration points to."""
+
+    @property
+    def is_running(self) -> bool:
+        """It was started, and not stopped."""
+        return self._thread is not None
+
+    def start(
+        self,
+        loop: Callable[[], int],
+        *,
+        prefer: bool = True,
+        sleeps: bool = True,
+        ready: Callable[[], bool] = lambda: True,
+        undo: Callable[[], None],
+    ) -> None:
+        """Calls `loop`, which returns 0 or -errno; comes back when it is `ready`. `prefer`,
+        `sleeps`: its priority. If it ended before it was ready, `undo` is called, and
+        `UserError` raised."""
+        self.stop_flag.value = 0
+
+        def run() -> None:
+            if prefer:
+                prefer_this_thread(sleeps=sleeps)
+            self._error = loop()
+
+        self._thread = threading.Thread(target=run, name=self._name, daemon=True)
+        self._thread.start()
+        while not ready() and self._thread.is_alive():
+            time.sleep(POLL_S)
+        if not self._thread.is_alive():
+            try:
+                self.stop()
+            except UserError:
+                undo()
+                raise
+
+    def stop(self) -> None:
+        """Ends the loop, if it runs. Raises `UserError` if it could not begin."""
+        if self._thread is None:
+            return
+        self.stop_flag.value = 1
+        self._thread.join()
+        self._thread = None
+        error, self._error = self._error, 0
+        if error:
+            raise UserError(
+                f"the {self._name} could not start: {os.strerror(-error)}",
+                "is there enough memory, and are there not too many workers?",
+            )
