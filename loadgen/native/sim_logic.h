@@ -198,14 +198,14 @@ static inline struct sim_verdict sim_switch_decides(struct sim_host *h, struct n
 	if (nc_unlikely(reason != NC_CTR_cloned && reason != NC_CTR_not_cloned &&
 			reason != NC_CTR_probed))
 		return (struct sim_verdict){};
-	nc_write_route(env, cfg, nc, &r);
+	nc_write_route(NC_WAY_ANY, env, cfg, nc, &r);
 	return (struct sim_verdict){r.grp ? 2 : 1, r.dst, r.other};
 }
 
 /* A write at the switch of its client: its destination stays. */
 static inline void sim_switch_sends_on(struct sim_host *h, struct nc_header *nc)
 {
-	nc_write_identity(&h->env, &h->env.switch_cfg, nc);
+	nc_write_identity(NC_WAY_ANY, &h->env, &h->env.switch_cfg, nc);
 }
 
 /* A packet on its way through the switch of another rack, which must leave it alone. */
