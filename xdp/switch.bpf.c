@@ -4,6 +4,7 @@
 #define NC_ROLE_SWITCH
 #include "netclone/state.h"
 #include "netclone/forward.h"
+#include "netclone/leave.h"
 #include "state/entry.h"
 
 NC_INLINE int nc_act(nc_u32 reason, const struct nc_forward *f)

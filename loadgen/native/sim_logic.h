@@ -12,7 +12,7 @@
 #define NC_SINGLE_THREAD
 #include "netclone/state.h"
 #include "netclone/client.h"
-#include "netclone/forward.h"
+#include "netclone/rewrite.h"
 #include "netclone/server.h"
 
 #include "sim.h"

@@ -4,6 +4,7 @@
 
 #include "netclone/client.h"
 #include "netclone/forward.h"
+#include "netclone/leave.h"
 #include "netclone/server.h"
 
 #include "netclone.h"

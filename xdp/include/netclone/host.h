@@ -5,6 +5,7 @@
 #define NETCLONE_HOST_H
 
 #include "checksum.h"
+#include "parse.h"
 
 /* A packet on its way out. When its counter says that it was rewritten, its L4 checksum is
  * the caller's to update by `diff`: only the target knows whether the sum is partial. */

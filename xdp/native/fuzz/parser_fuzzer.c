@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "netclone/checksum.h"
-#include "netclone/packet.h"
+#include "netclone/parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

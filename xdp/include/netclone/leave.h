@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* On the way out of a server's port: which frame is the copy of a cloned request, and what
+ * makes it a clone (Algorithm 1, lines 11-13). */
+#ifndef NETCLONE_LEAVE_H
+#define NETCLONE_LEAVE_H
+
+#include "parse.h"
+#include "rewrite.h"
+#include "sum.h"
+
+/* Parses a frame that the switch sends; returns whether it is one of the two of a cloned
+ * request. None comes in from outside (already_cloned). */
+NC_INLINE int nc_parse_cloned(const struct nc_switch_config *cfg, const struct nc_frame *frame,
+			      struct nc_packet *p)
+{
+	const struct nc_ranges ranges = {
+		.n_groups = cfg->n_groups,
+		.n_filter_tables = cfg->n_filter_tables,
+	};
+
+	return nc_parse(frame, &cfg->ports, &ranges, p) == NC_PARSED &&
+	       p->nc->type == NC_TYPE_REQ && p->nc->clo == NC_CLO_ORIGINAL;
+}
+
+/* Lines 11-13, on the copy: marks it and readdresses it to the second server.
+ * Returns clone_sent, or clone_lost when the copy must not go out. */
+NC_INLINE enum nc_counter nc_mark_clone(struct nc_env *env, const struct nc_switch_config *cfg,
+					struct nc_packet *p)
+{
+	const struct nc_server *second = nc_server_of(env, nc_ntohl(p->nc->sid));
+	nc_u64 pseudo, payload;
+	struct nc_sum sum;
+
+	if (!nc_is_usable(second, nc_is_ip6(p)))
+		return NC_CTR_clone_lost;
+	/* Settled by nc_take_sum, on the way in: in native mode full, or none. */
+	sum.check = nc_l4_check(p);
+	sum.state = nc_has_no_check(p) ? NC_SUM_NONE : NC_SUM_FULL;
+	if (nc_unlikely(cfg->flags & NC_SWITCH_GENERIC) && nc_check_is_partial(p))
+		sum.state = NC_SUM_PARTIAL;
+	payload = nc_write_clo(p->nc, NC_CLO_CLONE);
+	nc_write_mac(p, second);
+	pseudo = nc_write_address(p, second);
+	nc_put_sum(p, &sum, pseudo, payload);
+	return NC_CTR_clone_sent;
+}
+
+/* For a frame that is known to be the copy. */
+NC_INLINE enum nc_counter nc_make_clone(struct nc_env *env, const struct nc_switch_config *cfg,
+					const struct nc_frame *frame)
+{
+	struct nc_packet p = {};
+
+	if (!nc_parse_cloned(cfg, frame, &p))
+		return NC_CTR_clone_lost;
+	return nc_mark_clone(env, cfg, &p);
+}
+
+/* Of the two frames of a cloned request, which are alike: is the one that leaves by `port`
+ * the copy? Where each server has a port of its own, the port tells. Behind one port (or when
+ * the groups were renumbered just now) the frames follow each other on one CPU, and the second
+ * is the copy; nc_turn remembers the first. */
+NC_INLINE int nc_is_copy(struct nc_env *env, const struct nc_header *h, nc_u32 port)
+{
+	nc_u32 sid = nc_ntohl(h->sid);
+	const struct nc_server *second = nc_server_of(env, sid), *first;
+	const struct nc_group *g = nc_group_of(env, nc_ntohl(h->grp));
+	nc_u64 fingerprint = nc_fingerprint(NC_WAY_ANY, h, nc_ntohl(h->req_id)), *turn;
+
+	if (!second || second->ifindex != port)
+		return 0;
+	if (g && (g->first == sid || g->second == sid)) {
+		first = nc_server_of(env, g->first == sid ? g->second : g->first);
+		if (!first || first->ifindex != port)
+			return 1;
+	}
+	turn = nc_turn_of(env);
+	if (!turn)
+		return 0;
+	if (*turn != fingerprint) {
+		*turn = fingerprint;
+		return 0;
+	}
+	*turn = 0;
+	return 1;
+}
+
+#define NC_AS_IT_IS NC_CTR_COUNT
+
+/* Any frame that leaves by a server's port. The kernel sends in bulk what one poll redirected
+ * to a port, and runs over the whole bulk the devmap program that its first frame asked for.
+ * So all entries that lead there name one program, which sees clones, originals and all else.
+ * Returns NC_AS_IT_IS, or what nc_mark_clone returns. */
+NC_INLINE enum nc_counter nc_leave(struct nc_env *env, const struct nc_switch_config *cfg,
+				   const struct nc_frame *frame, nc_u32 port)
+{
+	struct nc_packet p = {};
+
+	if (!nc_parse_cloned(cfg, frame, &p) || !nc_is_copy(env, p.nc, port))
+		return NC_AS_IT_IS;
+	return nc_mark_clone(env, cfg, &p);
+}
+
+#endif
