@@ -150,8 +150,8 @@ class StoreRack:
 
     def run(self, client_plan: ClientPlan) -> tuple[ClientSummary, dict[str, int]]:
         """One run: its sums, and what the programs and the coordinator counted."""
-        counting = Counting(self._plan)
         with ExitStack() as undo:
+            counting = undo.enter_context(Counting(self._plan))
             undo.enter_context(switch_as(self._plan, client_plan.scheme))
             clients, targets = self.clients, self.servers
             coordinator = None

@@ -81,19 +81,32 @@ def start(plan: Plan, journal: Journal) -> None:
             apply(Bmv2Switch(cli), p4_plan(numbered(plan), BMV2))
 
 
+def processes(namespace: str, directory: Path) -> list[int]:
+    """The simple_switch that runs a rack's program: its process id, if it runs."""
+    program = str(directory / _PROGRAM).encode()
+    return [pid for pid in netns.processes_inside(namespace) if program in _words(pid)]
+
+
 def stop(namespace: str, directory: Path) -> None:
     """End the simple_switch that runs a rack's program, if it does."""
     program = str(directory / _PROGRAM).encode()
-    pids = [pid for pid in netns.processes_inside(namespace) if program in _words(pid)]
+    pids = processes(namespace, directory)
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
+    _wait_until_gone(pids, program)
+    for pid in pids:
+        if program in _words(pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    _wait_until_gone(pids, program)
+
+
+def _wait_until_gone(pids: list[int], program: bytes) -> None:
+    """A while: what is still there then holds its links open."""
     deadline = time.monotonic() + _STOP_S
     while any(program in _words(pid) for pid in pids) and time.monotonic() < deadline:
         time.sleep(0.02)
-    for pid in pids:
-        if program in _words(pid):
-            os.kill(pid, signal.SIGKILL)
 
 
 def _compile(target: Path) -> Path:

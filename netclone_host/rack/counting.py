@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import TracebackType
 
 from netclone_host import counters
 from netclone_host.bpf import state
-from netclone_host.rack import programs
+from netclone_host.rack import bmv2_live, programs
 from netclone_host.rack.plan import Plan
 
 Snapshot = Mapping[str, int]
@@ -22,11 +23,28 @@ class Counting:
         # The switch comes first: it counts what is sent while the others are read.
         attachments = programs.require_attached(plan)
         first = [switch.name for switch in plan.switches]
+        self._p4: bmv2_live.Counters | None = None
+        if bmv2_live.is_switch_of(plan):
+            self._p4, first = bmv2_live.Counters(plan), []
         self._attachments = {name: attachments[name] for name in [*first, *attachments]}
+        self._roles = {name: entry.role for name, entry in self._attachments.items()}
+        self._roles |= {switch.name: "switch" for switch in plan.switches}
+
+    def __enter__(self) -> Counting:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._p4 is not None:
+            self._p4.close()
 
     def snapshot(self) -> Snapshot:
         """All counters now, zeros left out."""
-        counted: dict[str, int] = {}
+        counted = {} if self._p4 is None else self._p4.read()
         for name, attachment in self._attachments.items():
             for hook, table in state.read_counters(attachment).items():
                 for reason, value in counters.nonzero(table).items():
@@ -35,7 +53,7 @@ class Counting:
 
     def total(self, counted: Snapshot, role: str, hook: str, reason: str) -> int:
         """Sum of one reason over all nodes of a role (`switch`, `server`, `client`)."""
-        names = [name for name, entry in self._attachments.items() if entry.role == role]
+        names = [name for name, its_role in self._roles.items() if its_role == role]
         return sum(counted.get(f"{name}.{hook}.{reason}", 0) for name in names)
 
 

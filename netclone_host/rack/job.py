@@ -146,13 +146,19 @@ def run(
             records = _sweep(plan, settings, mode, console)
     title = (
         f"{len(plan.servers)} servers, {settings.workload.service.text}, jitter "
-        f"{settings.workload.jitter}, time x{settings.time_scale:g}, XDP {mode}"
+        f"{settings.workload.jitter}, time x{settings.time_scale:g}, {_mode_text(mode)}"
     )
     Console(width=None if sys.stdout.isatty() else WIDTH).print(report.table(records, title))
     if out is not None:
         report.write_all(out, records, _described(plan, settings, title))
         Console().print(f"wrote {out}/summary.json, latency.csv, latency.png")
     return records
+
+
+def _mode_text(mode: str) -> str:
+    """What `programs.mode_of` says, for people."""
+    hosts, _, switch = mode.partition("+bmv2")
+    return f"XDP {hosts}" if hosts == mode else f"switch simple_switch, hosts XDP {hosts}{switch}"
 
 
 @contextmanager

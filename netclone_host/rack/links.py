@@ -4,6 +4,7 @@ through a netlink socket that was opened there."""
 
 from __future__ import annotations
 
+import errno
 import socket
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from pyroute2 import IPRoute
 from pyroute2.ethtool.ioctl import IoctlEthtool
+from pyroute2.netlink.exceptions import NetlinkError
 
 from netclone_host.rack import netns
 from netclone_host.rack.plan import BRIDGE, NODE_LINK, TRUNK, Node, Plan, SwitchNode
@@ -197,4 +199,9 @@ def delete_pairs(namespace: str) -> None:
         for link in ip.get_links():
             info = link.get_attr("IFLA_LINKINFO")
             if info is not None and info.get_attr("IFLA_INFO_KIND") == "veth":
-                ip.link("del", index=link["index"])
+                try:
+                    ip.link("del", index=link["index"])
+                except NetlinkError as error:
+                    # Gone with the namespace of its other end, in the meantime.
+                    if error.code != errno.ENODEV:
+                        raise

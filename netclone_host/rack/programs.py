@@ -17,7 +17,7 @@ from netclone_host.bpf.loader import Role as ProgramRole
 from netclone_host.bpf.request import DEFAULT_REQUEST_TIMEOUT_NS
 from netclone_host.control.plan import timeout_slices
 from netclone_host.errors import UserError
-from netclone_host.rack import bmv2, netns
+from netclone_host.rack import bmv2, bmv2_live, netns
 from netclone_host.rack.journal import Journal, Step
 from netclone_host.rack.netns import NetnsId
 from netclone_host.rack.plan import NODE_LINK, Node, Plan, Role, SwitchNode
@@ -74,9 +74,13 @@ def attachment_of(namespace: str) -> Attachment | None:
 
 
 def require_attached(plan: Plan) -> dict[str, Attachment]:
-    """Name -> attachment of every node and switch; `UserError` if one has none."""
+    """Name -> attachment of every node and switch; `UserError` if one has none. A switch that
+    is simple_switch has no attachment, but must run."""
     found = {}
-    for member in plan.members:
+    in_p4 = bmv2_live.is_switch_of(plan)
+    if in_p4:
+        bmv2_live.require_running(plan)
+    for member in plan.nodes if in_p4 else plan.members:
         attachment = attachment_of(member.netns)
         if attachment is None:
             raise UserError(
@@ -88,8 +92,10 @@ def require_attached(plan: Plan) -> dict[str, Attachment]:
 
 
 def mode_of(plan: Plan) -> str:
-    """`native` or `generic`; both, joined by +, if nodes differ."""
+    """`native` or `generic`; both, joined by +, if nodes differ; `bmv2` for a switch in P4."""
     modes = {attachment.mode for attachment in require_attached(plan).values()}
+    if bmv2_live.is_switch_of(plan):
+        modes.add("bmv2")
     return "+".join(sorted(modes, reverse=True))
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from loadgen.coordinator import Coordinator
@@ -13,7 +13,7 @@ from loadgen.schemes import Scheme
 from netclone_host.bpf import abi, state
 from netclone_host.bpf.journal import Attachment
 from netclone_host.errors import UserError
-from netclone_host.rack import netns, programs
+from netclone_host.rack import bmv2_live, netns, programs
 from netclone_host.rack.plan import Plan
 
 _OF_SWITCH = abi.SwitchFlag.RACKSCHED | abi.SwitchFlag.NO_CLONES | abi.SwitchFlag.RESERVE
@@ -35,6 +35,23 @@ def check(plan: Plan, schemes: list[Scheme]) -> None:
 @contextmanager
 def switch_as(plan: Plan, scheme: Scheme) -> Iterator[None]:
     """Within the block switches and servers do what the scheme asks of them."""
+    with ExitStack() as undo:
+        if bmv2_live.is_switch_of(plan):
+            undo.enter_context(
+                bmv2_live.switch_as(
+                    plan,
+                    racksched=scheme.switch_racksched,
+                    cloning=scheme.switch_clones or not scheme.switch_racksched,
+                    reserve=scheme.reserve,
+                )
+            )
+        undo.enter_context(_flags_as(plan, scheme))
+        yield
+
+
+@contextmanager
+def _flags_as(plan: Plan, scheme: Scheme) -> Iterator[None]:
+    """The flags of the XDP programs."""
     of_switch = abi.SwitchFlag(0)
     if scheme.switch_racksched:
         of_switch |= abi.SwitchFlag.RACKSCHED
@@ -44,8 +61,9 @@ def switch_as(plan: Plan, scheme: Scheme) -> Iterator[None]:
         of_switch |= abi.SwitchFlag.RESERVE
     of_server = abi.HostFlag.RESERVE if scheme.reserve else abi.HostFlag(0)
     attachments = programs.require_attached(plan)
+    switches = [node for node in plan.switches if node.name in attachments]
     wanted = [
-        *((attachments[node.name], SWITCH, of_switch, _OF_SWITCH) for node in plan.switches),
+        *((attachments[node.name], SWITCH, of_switch, _OF_SWITCH) for node in switches),
         *((attachments[node.name], SERVER, of_server, _OF_SERVER) for node in plan.servers),
     ]
     changed: list[tuple[Attachment, str, bytes]] = []

@@ -166,16 +166,16 @@ def sweep(
     on_start: Callable[[Run], None] = lambda _: None,
 ) -> Iterator[RunRecord]:
     """Run everything; yields each record as soon as it is there."""
-    counting = Counting(plan)
-    for number, run in enumerate(runs(settings)):
-        on_start(run)
-        seed = settings.seed * 1_000_003 + number
-        # Servers of its own for each run: every run draws its own service times.
-        traffic = Traffic(
-            plan, settings.workload, settings.time_scale, seed, run.scheme, settings.drain_s
-        )
-        with switch_as(plan, run.scheme), traffic:
-            yield _measure(plan, traffic, counting, settings, run, seed, xdp_mode)
+    with Counting(plan) as counting:
+        for number, run in enumerate(runs(settings)):
+            on_start(run)
+            seed = settings.seed * 1_000_003 + number
+            # Servers of its own for each run: every run draws its own service times.
+            traffic = Traffic(
+                plan, settings.workload, settings.time_scale, seed, run.scheme, settings.drain_s
+            )
+            with switch_as(plan, run.scheme), traffic:
+                yield _measure(plan, traffic, counting, settings, run, seed, xdp_mode)
 
 
 def client_plan(plan: Plan, settings: SweepSettings, run: Run, seed: int) -> ClientPlan:

@@ -9,11 +9,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from loadgen.schemes import find_scheme
 from netclone_host.control.bmv2_cli import RuntimeCli, parse_counter
 from netclone_host.errors import UserError
-from netclone_host.rack import bmv2, build, netns
+from netclone_host.rack import bmv2, bmv2_live, build, job, netns, programs
 from netclone_host.rack.plan import Plan, default_topology, make_plan
 from netclone_host.rack.programs import Options
+from netclone_host.rack.schemes import switch_as
 from netclone_host.wire import DEFAULT_PORT, HEADER_LEN, Clo, Header
 
 from .conftest import random_rack_name
@@ -21,6 +23,7 @@ from .echo import echo_servers
 from .probe import ping, udp_socket
 
 PROGRAMS = ("p4c-bm2-ss", "simple_switch", "simple_switch_CLI")
+RESERVE = find_scheme("netclone+reserve")
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +71,53 @@ def test_requests_are_cloned_and_answered_once(rack: Plan) -> None:
         with pytest.raises(TimeoutError):
             caller.recv(2048)
     assert counter(rack, 13) - cloned_before > 10
+
+
+def test_run_measures_the_p4_switch(rack: Plan) -> None:
+    """A rate that simple_switch can do: 280 requests a second."""
+    asked = job.parse(
+        schemes="baseline,netclone,netclone+racksched",
+        service="exp:25us",
+        jitter="0.01x15",
+        loads="0.1",
+        duration="1s",
+        warmup="0.2s",
+        time_scale=400.0,
+        seed=1,
+        repeats=1,
+    )
+    before = settings(rack)
+    baseline, *netclones = job.run(rack.name, None, Options(), asked, None)
+    assert settings(rack) == before
+    assert "sw.ingress.cloned" not in baseline.counters
+    for record in (baseline, *netclones):
+        assert record.xdp_mode == "native+bmv2"
+        assert record.sent == record.answered > 50
+        assert record.redundant == 0
+    for record in netclones:
+        counted = record.counters
+        cloned = counted["sw.ingress.cloned"]
+        assert counted["sw.clone.clone_sent"] == cloned > 0.5 * record.sent
+        assert counted["sw.ingress.response_first"] == cloned
+        dropped = sum(counted.get(f"s{i}.ingress.dropped_server_busy", 0) for i in (1, 2))
+        assert counted.get("sw.ingress.filtered_slower_response", 0) == cloned - dropped
+
+
+def test_rules_that_the_program_lacks_are_refused(rack: Plan) -> None:
+    with pytest.raises(UserError, match="reserve rule"), switch_as(rack, RESERVE):
+        pass
+    assert bmv2_live.is_switch_of(rack)
+
+
+def settings(rack: Plan) -> str:
+    with netns.entered(rack.switches[0].netns), RuntimeCli() as cli:
+        return cli.run(["table_dump SwitchIngress.settings"])[0]
+
+
+def test_switch_that_has_ended_is_named(rack: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bmv2, "processes", lambda *_: [])
+    with pytest.raises(UserError, match=f"simple_switch of the rack '{rack.name}' has ended"):
+        programs.require_attached(rack)
 
 
 def test_down_ends_the_switch() -> None:
