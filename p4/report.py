@@ -3,14 +3,14 @@
 numbers of the paper (`make p4-report`).
 
 p4c with its Tofino back end (p4c-barefoot) and its assembler (bfas) are looked for on the
-PATH. The exit status is 1 if the default build takes more ingress stages than the paper's.
+PATH. The exit status is 1 if the default build takes more ingress stages than the paper's, or if
+the compiler's parser tells nothing apart (p4/parser_states.py).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +18,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import parser_states
 
 PROGRAM = Path(__file__).parent / "tna" / "netclone.p4"
 COMPILER, ASSEMBLER = "p4c-barefoot", "bfas"
@@ -33,7 +35,8 @@ SRAM_BLOCKS, CROSSBAR_BYTES, HASH_FUNCTIONS, METER_ALUS = 80, 128, 8, 4
 
 VARIANTS: dict[str, tuple[str, ...]] = {
     "default": (),
-    "one filter table": ("-DNETCLONE_FILTER_TABLES=1",),
+    "four filter tables": ("-DNETCLONE_FILTER_TABLES=4",),
+    "wide fingerprints": ("-DNETCLONE_WIDE_FINGERPRINTS",),
 }
 
 
@@ -63,13 +66,14 @@ def find(program: str) -> str:
 def compile_program(directory: Path, options: Iterable[str] = ()) -> Path:
     """Compile for Tofino 1 into `directory`; the assembly file."""
     directory.mkdir(parents=True, exist_ok=True)
-    assembly = directory / "netclone.bfa"
-    command = [find(COMPILER), "--target", "tofino", "--arch", "tna", "-g", "--verbose", "2"]
-    command += [*options, "-o", str(assembly), str(PROGRAM)]
+    assembly = directory / "pipe" / "netclone.bfa"
+    command = [find(COMPILER), "--target", "tofino", "--arch", "tna", "-g", "--verbose"]
+    command += [*options, "--bf-rt-schema", str(directory / "bf-rt.json")]
+    command += ["-o", f"{directory}/", str(PROGRAM)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     (directory / "compiler.log").write_text(done.stdout + done.stderr)
     if done.returncode or not assembly.exists():
-        errors = [line for line in done.stderr.splitlines() if "error" in line]
+        errors = [line for line in done.stderr.splitlines() if "] error:" in line]
         raise ReportError(f"{COMPILER} failed: {errors[0] if errors else 'see compiler.log'}")
     return assembly
 
@@ -78,26 +82,25 @@ def assemble(assembly: Path) -> Path:
     """The assembler by hand: tofino.bin beside the assembly file."""
     command = [find(ASSEMBLER), "--target", "tofino", "-o", str(assembly.parent), str(assembly)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
+    (assembly.parent / "assembler.log").write_text(done.stdout + done.stderr)
     binary = assembly.parent / "tofino.bin"
-    if done.returncode or not binary.exists():
-        raise ReportError(f"{ASSEMBLER} failed: {(done.stderr or done.stdout).strip()[-300:]}")
+    errors = [line for line in (done.stderr + done.stdout).splitlines() if "error:" in line]
+    if done.returncode or errors or not binary.exists():
+        raise ReportError(f"{ASSEMBLER} failed: {errors[0] if errors else 'see assembler.log'}")
     return binary
 
 
-def ingress_stages(log: str) -> int:
-    """Stages of ingress tables in table_summary.log, the last allocation counting."""
-    found = re.findall(r"Number of stages for ingress table allocation: (\d+)", log)
-    if not found:
-        raise ReportError("table_summary.log does not say how many ingress stages there are")
-    return int(found[-1])
+def front_end_dump(directory: Path) -> Path:
+    """The program as the front end understood it."""
+    return _one(directory, "frontend-ir.json")
 
 
 def read_usage(directory: Path) -> Usage:
     """From the reports that the compiler left in `directory`."""
-    log = _one(directory, "table_summary.log").read_text()
     resources = json.loads(_one(directory, "resources.json").read_text())["resources"]
-    stages = ingress_stages(log)
-    used = resources["mau"]["mau_stages"][:stages]
+    # The program has no egress tables; a stage with a table is one of ingress.
+    used = [stage for stage in resources["mau"]["mau_stages"] if stage["logical_tables"]["ids"]]
+    stages = 1 + max(int(stage["stage_number"]) for stage in used)
     srams = sum(len(stage["rams"]["srams"]) for stage in used)
     crossbar = sum(_exact_bytes(stage["xbar_bytes"]) for stage in used)
     functions = sum(_hash_functions(stage["hash_bits"]) for stage in used)
@@ -162,7 +165,10 @@ def main(arguments: list[str] | None = None) -> int:
             if name != "default" and not chosen.variants:
                 continue
             directory = chosen.out / name.replace(" ", "-")
-            binary = assemble(compile_program(directory, options))
+            assembly = compile_program(directory, options)
+            if problem := parser_states.fault(assembly.read_text()):
+                raise ReportError(problem)
+            binary = assemble(assembly)
             usage = read_usage(directory)
             print_usage(f"{name} ({binary})", usage)
             fits = fits and (name != "default" or usage.stages <= PAPER_STAGES)

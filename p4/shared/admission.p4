@@ -8,6 +8,21 @@
 
 #define ANY_REQUEST 0 &&& 8
 #define ANY_RESPONSE 8 &&& 8
+#define TWO_CANDIDATES 1 &&& 0xd /* ROLE_REQUEST, ROLE_MULTI */
+
+/* UDP length is not what the IP length says: the gap differs from the one that should be there
+ * in one bit or another. */
+#define DIFFERS(is_ipv6, gap, bit)                                                                 \
+    (_, _, _, _, _, _, _, _, _, _, is_ipv6, _, _, _, _, (((gap) ^ (1 << bit)) & (1 << bit)) &&&    \
+                                                    (1 << bit)) :                                  \
+        refuse(NC_CTR_bad_length);
+#define LENGTHS_DIFFER(is_ipv6, gap)                                                               \
+    DIFFERS(is_ipv6, gap, 0) DIFFERS(is_ipv6, gap, 1) DIFFERS(is_ipv6, gap, 2)                     \
+    DIFFERS(is_ipv6, gap, 3) DIFFERS(is_ipv6, gap, 4) DIFFERS(is_ipv6, gap, 5)                     \
+    DIFFERS(is_ipv6, gap, 6) DIFFERS(is_ipv6, gap, 7) DIFFERS(is_ipv6, gap, 8)                     \
+    DIFFERS(is_ipv6, gap, 9) DIFFERS(is_ipv6, gap, 10) DIFFERS(is_ipv6, gap, 11)                   \
+    DIFFERS(is_ipv6, gap, 12) DIFFERS(is_ipv6, gap, 13) DIFFERS(is_ipv6, gap, 14)                  \
+    DIFFERS(is_ipv6, gap, 15)
 
 control Admission(in headers_t hdr, inout netclone_meta_t nc) {
     action refuse(reason_t reason) {
@@ -22,6 +37,12 @@ control Admission(in headers_t hdr, inout netclone_meta_t nc) {
 
     action admit(reason_t reason) {
         nc.reason = reason;
+    }
+
+    /* Both candidates are usable, and the switch clones: what is left to see is the states. */
+    action admit_clonable() {
+        nc.reason = NC_CTR_not_cloned;
+        nc.clonable = 1;
     }
 
     table admission {
@@ -40,37 +61,45 @@ control Admission(in headers_t hdr, inout netclone_meta_t nc) {
             nc.usable_v4            : ternary;
             nc.usable_v6            : ternary;
             nc.source_known         : ternary;
+            nc.cloning              : ternary;
+            nc.length_gap           : ternary;
         }
-        actions = { refuse; refuse_as_parsed; admit; }
+        actions = { refuse; refuse_as_parsed; admit; admit_clonable; }
         const default_action = refuse_as_parsed();
-        /* hdr, to, from, parsed, role, grp, sid, idx, ours, host, v6, v4s, v6s, source */
+        /* hdr, to, from, parsed, role, grp, sid, idx, ours, host, v6, v4s, v6s, source, cloning, gap */
         const entries = {
-            (true, _, _, _, ROLE_COPY, _, _, _, _, _, _, _, _, _) : admit(NC_CTR_clone_sent);
-            (_, 0, 0, NC_CTR_bad_length, _, _, _, _, _, _, _, _, _, _) : refuse(NC_CTR_not_netclone);
-            (_, 0, 0, NC_CTR_short_payload, _, _, _, _, _, _, _, _, _, _) : refuse(NC_CTR_not_netclone);
-            (_, 0, 0, _, _, _, _, _, _, _, _, _, _, _) : refuse_as_parsed();
-            (_, _, _, NC_CTR_bad_length, _, _, _, _, _, _, _, _, _, _) : refuse_as_parsed();
-            (false, _, _, _, _, _, _, _, _, _, _, _, _, _) : refuse(NC_CTR_short_payload);
-            (_, _, _, NC_CTR_short_payload, _, _, _, _, _, _, _, _, _, _) : refuse_as_parsed();
-            (_, _, _, _, ROLE_ANONYMOUS_TCP, _, _, _, _, _, _, _, _, _) : refuse(NC_CTR_tcp_without_client_id);
-            (_, _, _, _, ROLE_BAD_TYPE, _, _, _, _, _, _, _, _, _) : refuse(NC_CTR_bad_type);
-            (_, 0, _, _, ANY_REQUEST, _, _, _, _, _, _, _, _, _) : refuse(NC_CTR_bad_type);
-            (_, _, 0, _, ANY_RESPONSE, _, _, _, _, _, _, _, _, _) : refuse(NC_CTR_bad_type);
-            (_, _, _, _, ROLE_BAD_REQUEST, _, _, _, _, _, _, _, _, _) : refuse(NC_CTR_bad_clo);
-            (_, _, _, _, ROLE_BAD_RESPONSE, _, _, _, _, _, _, _, _, _) : refuse(NC_CTR_bad_clo);
-            (_, _, _, _, _, 0, _, _, _, _, _, _, _, _) : refuse(NC_CTR_bad_group);
-            (_, _, _, _, ROLE_WRITE, _, 0, 1, 1, 0, _, _, _, _) : refuse(NC_CTR_unknown_port);
-            (_, _, _, _, ROLE_WRITE, _, 0, 1, 1, 1, _, _, _, _) : admit(NC_CTR_no_clone);
-            (_, _, _, _, ROLE_ALREADY_CLONED, _, 0, 1, 1, _, _, _, _, _) : refuse(NC_CTR_already_cloned);
-            (_, _, _, _, ANY_REQUEST, _, 0, 1, 1, _, 0, USABLE_NONE, _, _) : refuse(NC_CTR_unknown_port);
-            (_, _, _, _, ANY_REQUEST, _, 0, 1, 1, _, 1, _, USABLE_NONE, _) : refuse(NC_CTR_unknown_port);
-            (_, _, _, _, ANY_REQUEST, _, 0, 1, 1, _, _, _, _, _) : admit(NC_CTR_not_cloned);
-            (_, _, _, _, ANY_RESPONSE, _, 0, 1, 1, _, _, _, _, 0) : refuse(NC_CTR_unknown_source);
-            (_, _, _, _, ANY_RESPONSE, _, 0, 1, 1, _, _, _, _, 1) : admit(NC_CTR_response_forwarded);
-            (_, _, _, _, _, _, 0, 1, 0, _, _, _, _, _) : refuse(NC_CTR_foreign_switch);
-            (_, _, _, _, _, _, 0, 0, _, _, _, _, _, _) : refuse(NC_CTR_bad_idx);
-            (_, _, _, _, _, _, _, _, _, _, _, _, _, _) : refuse(NC_CTR_bad_sid);
+            (true, _, _, _, ROLE_COPY, _, _, _, _, _, _, _, _, _, _, _) : admit(NC_CTR_clone_sent);
+            (_, 0, 0, NC_CTR_bad_length, _, _, _, _, _, _, _, _, _, _, _, _) : refuse(NC_CTR_not_netclone);
+            (_, 0, 0, NC_CTR_short_payload, _, _, _, _, _, _, _, _, _, _, _, _) : refuse(NC_CTR_not_netclone);
+            (_, 0, 0, _, _, _, _, _, _, _, _, _, _, _, _, _) : refuse_as_parsed();
+            (_, _, _, NC_CTR_bad_length, _, _, _, _, _, _, _, _, _, _, _, _) : refuse_as_parsed();
+            LENGTHS_DIFFER(0, IPV4_LEN)
+            LENGTHS_DIFFER(1, 0)
+            (false, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _) : refuse(NC_CTR_short_payload);
+            (_, _, _, NC_CTR_short_payload, _, _, _, _, _, _, _, _, _, _, _, _) : refuse_as_parsed();
+            (_, _, _, _, ROLE_ANONYMOUS_TCP, _, _, _, _, _, _, _, _, _, _, _) : refuse(NC_CTR_tcp_without_client_id);
+            (_, _, _, _, ROLE_BAD_TYPE, _, _, _, _, _, _, _, _, _, _, _) : refuse(NC_CTR_bad_type);
+            (_, 0, _, _, ANY_REQUEST, _, _, _, _, _, _, _, _, _, _, _) : refuse(NC_CTR_bad_type);
+            (_, _, 0, _, ANY_RESPONSE, _, _, _, _, _, _, _, _, _, _, _) : refuse(NC_CTR_bad_type);
+            (_, _, _, _, ROLE_BAD_REQUEST, _, _, _, _, _, _, _, _, _, _, _) : refuse(NC_CTR_bad_clo);
+            (_, _, _, _, ROLE_BAD_RESPONSE, _, _, _, _, _, _, _, _, _, _, _) : refuse(NC_CTR_bad_clo);
+            (_, _, _, _, _, 0, _, _, _, _, _, _, _, _, _, _) : refuse(NC_CTR_bad_group);
+            (_, _, _, _, ROLE_WRITE, _, 0, 1, 1, 0, _, _, _, _, _, _) : refuse(NC_CTR_unknown_port);
+            (_, _, _, _, ROLE_WRITE, _, 0, 1, 1, 1, _, _, _, _, _, _) : admit(NC_CTR_no_clone);
+            (_, _, _, _, ROLE_ALREADY_CLONED, _, 0, 1, 1, _, _, _, _, _, _, _) : refuse(NC_CTR_already_cloned);
+            (_, _, _, _, ANY_REQUEST, _, 0, 1, 1, _, 0, USABLE_NONE, _, _, _, _) : refuse(NC_CTR_unknown_port);
+            (_, _, _, _, ANY_REQUEST, _, 0, 1, 1, _, 1, _, USABLE_NONE, _, _, _) : refuse(NC_CTR_unknown_port);
+            (_, _, _, _, TWO_CANDIDATES, _, 0, 1, 1, _, 0, USABLE_BOTH, _, _, 1, _) : admit_clonable();
+            (_, _, _, _, TWO_CANDIDATES, _, 0, 1, 1, _, 1, _, USABLE_BOTH, _, 1, _) : admit_clonable();
+            (_, _, _, _, ANY_REQUEST, _, 0, 1, 1, _, _, _, _, _, _, _) : admit(NC_CTR_not_cloned);
+            (_, _, _, _, ANY_RESPONSE, _, 0, 1, 1, _, _, _, _, 0, _, _) : refuse(NC_CTR_unknown_source);
+            (_, _, _, _, ROLE_RESPONSE, _, 0, 1, 1, _, _, _, _, 1, _, _) : admit(NC_CTR_response_forwarded);
+            (_, _, _, _, ROLE_CLONED_RESPONSE, _, 0, 1, 1, _, _, _, _, 1, _, _) : admit(NC_CTR_response_first);
+            (_, _, _, _, _, _, 0, 1, 0, _, _, _, _, _, _, _) : refuse(NC_CTR_foreign_switch);
+            (_, _, _, _, _, _, 0, 0, _, _, _, _, _, _, _, _) : refuse(NC_CTR_bad_idx);
+            (_, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _) : refuse(NC_CTR_bad_sid);
         }
+        size = 128;
     }
 
     apply {

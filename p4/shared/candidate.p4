@@ -45,7 +45,7 @@ control Candidate(inout headers_t hdr, inout netclone_meta_t nc) {
             nc.usable_v4   : ternary;
             nc.usable_v6   : ternary;
             nc.racksched   : ternary;
-            nc.cloning     : ternary;
+            nc.clonable    : ternary;
             nc.first_idle  : ternary;
             nc.second_wins : ternary;
         }
@@ -65,6 +65,7 @@ control Candidate(inout headers_t hdr, inout netclone_meta_t nc) {
             (_, _, _, _, 1, _, 0, 1) : to_second();
             (_, _, _, _, _, _, _, _) : to_first();
         }
+        size = 32;
     }
 
     apply {

@@ -50,6 +50,7 @@ struct netclone_meta_t {
     bit<1>   host_known;   /* ordinary forwarding has a port */
     bit<1>   racksched;    /* the shorter queue, where a request is not cloned */
     bit<1>   cloning;
+    bit<1>   clonable;     /* two candidates that could both get the request */
     bit<1>   is_ipv6;
     bit<1>   elsewhere;    /* Tofino: the destination's port is of another pipeline */
     bit<1>   lost;         /* a clone whose server is gone, or no way to route */
@@ -58,6 +59,7 @@ struct netclone_meta_t {
     usable_t usable_v6;
     bit<1>   first_idle;   /* what the two states say (line 6 of Algorithm 1) */
     bit<8>   second_wins;  /* 1: the second is idle too, or has the shorter queue */
+    bit<16>  length_gap;   /* UDP: what IP says beyond the UDP length; else what is right */
     reason_t reason;
     server_t first;
     server_t second;
@@ -67,7 +69,12 @@ struct netclone_meta_t {
     bit<16>  destination_port;
     port_t   out_port;
     bit<16>  multicast;
-    bit<32>  mark;         /* upper half of the fingerprint */
+    bit<32>  mark;         /* BMv2: upper half of the fingerprint */
+    bit<8>   mix_kind;     /* Tofino: what CLIENT_ID and PKT_INDEX do to a fingerprint's slot */
+    bit<8>   mix_high;
+    bit<8>   mix_low;
+    bit<17>  slot;         /* Tofino: of the fingerprint in its filter table */
+    bit<8>   slower;       /* Tofino: 1: the response that came second */
     bit<1>   ipv4_changed; /* Tofino: checksums that the deparser updates */
     bit<1>   udp_changed;
     bit<1>   tcp_changed;

@@ -52,6 +52,7 @@ parser NetCloneParser(packet_in pkt, out headers_t hdr, inout netclone_meta_t nc
 
     state ipv4 {
         pkt.extract(hdr.ipv4);
+        nc.length_gap = IPV4_LEN;
         PARSED_ADDRESS(hdr.ipv4.dst_addr)
         transition select(hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.more_fragments,
                           hdr.ipv4.fragment_offset, hdr.ipv4.protocol) {
@@ -68,6 +69,8 @@ parser NetCloneParser(packet_in pkt, out headers_t hdr, inout netclone_meta_t nc
 
     state ipv6 {
         pkt.extract(hdr.ipv6);
+        nc.length_gap = 0;
+        nc.is_ipv6 = 1;
         PARSED_ADDRESS(hdr.ipv6.dst_addr)
         transition select(hdr.ipv6.version, hdr.ipv6.next_header) {
             (6, IP_PROTO_UDP): udp;
@@ -111,6 +114,12 @@ parser NetCloneParser(packet_in pkt, out headers_t hdr, inout netclone_meta_t nc
         nc.source_port = hdr.udp.src_port;
         nc.destination_port = hdr.udp.dst_port;
         transition select(hdr.udp.length) {
+            0 &&& 0xfff8: bad_length; /* shorter than itself */
+            4096: netclone; /* more is not looked at (NC_MAX_L4_LEN) */
+            0x1000 &&& 0xf000: bad_length;
+            0x2000 &&& 0xe000: bad_length;
+            0x4000 &&& 0xc000: bad_length;
+            0x8000 &&& 0x8000: bad_length;
             0 &&& 0xffe0: accept;
             32 &&& 0xfffc: accept; /* 32 .. 35: no room for 28 bytes */
             default: netclone;
@@ -126,6 +135,38 @@ parser NetCloneParser(packet_in pkt, out headers_t hdr, inout netclone_meta_t nc
         transition select(hdr.tcp.data_offset, hdr.ipv4.total_len) {
             (0 &&& 0xc, _): bad_length;
             (4, _): bad_length;
+            (_, 4117 &&& 0xffff): bad_length;
+            (_, 4118 &&& 0xfffe): bad_length;
+            (_, 4120 &&& 0xfff8): bad_length;
+            (_, 4128 &&& 0xffe0): bad_length;
+            (_, 4160 &&& 0xffc0): bad_length;
+            (_, 4224 &&& 0xff80): bad_length;
+            (_, 4352 &&& 0xff00): bad_length;
+            (_, 4608 &&& 0xfe00): bad_length;
+            (_, 5120 &&& 0xfc00): bad_length;
+            (_, 6144 &&& 0xf800): bad_length;
+            (_, 8192 &&& 0xe000): bad_length;
+            (_, 16384 &&& 0xc000): bad_length;
+            (_, 32768 &&& 0x8000): bad_length;
+            (_, 0 &&& 0xffe0): bad_length;        /* the header alone: 40 + 4n */
+            (_, 32 &&& 0xfff8): bad_length;
+            (6 &&& 0xe, 40 &&& 0xfffc): bad_length;
+            (8 &&& 0x8, 40 &&& 0xfffc): bad_length;
+            (7, 44 &&& 0xfffc): bad_length;
+            (8 &&& 0x8, 44 &&& 0xfffc): bad_length;
+            (8 &&& 0x8, 48 &&& 0xfffc): bad_length;
+            (9, 52 &&& 0xfffc): bad_length;
+            (10 &&& 0xe, 52 &&& 0xfffc): bad_length;
+            (12 &&& 0xc, 52 &&& 0xfffc): bad_length;
+            (10 &&& 0xe, 56 &&& 0xfffc): bad_length;
+            (12 &&& 0xc, 56 &&& 0xfffc): bad_length;
+            (11, 60 &&& 0xfffc): bad_length;
+            (12 &&& 0xc, 60 &&& 0xfffc): bad_length;
+            (12 &&& 0xc, 64 &&& 0xfffc): bad_length;
+            (13, 68 &&& 0xfffc): bad_length;
+            (14 &&& 0xe, 68 &&& 0xfffc): bad_length;
+            (14 &&& 0xe, 72 &&& 0xfffc): bad_length;
+            (15, 76 &&& 0xfffc): bad_length;
             (_, 0 &&& 0xffc0): accept;            /* all: below 64 */
             (_, 64 &&& 0xfffc): accept;           /* all: below 68 */
             (6 &&& 0xe, 64 &&& 0xfff8): accept;   /* n = 1, 2: below 72 */
@@ -151,6 +192,40 @@ parser NetCloneParser(packet_in pkt, out headers_t hdr, inout netclone_meta_t nc
         transition select(hdr.tcp.data_offset, hdr.ipv6.payload_len) {
             (0 &&& 0xc, _): bad_length;
             (4, _): bad_length;
+            (_, 4097 &&& 0xffff): bad_length;
+            (_, 4098 &&& 0xfffe): bad_length;
+            (_, 4100 &&& 0xfffc): bad_length;
+            (_, 4104 &&& 0xfff8): bad_length;
+            (_, 4112 &&& 0xfff0): bad_length;
+            (_, 4128 &&& 0xffe0): bad_length;
+            (_, 4160 &&& 0xffc0): bad_length;
+            (_, 4224 &&& 0xff80): bad_length;
+            (_, 4352 &&& 0xff00): bad_length;
+            (_, 4608 &&& 0xfe00): bad_length;
+            (_, 5120 &&& 0xfc00): bad_length;
+            (_, 6144 &&& 0xf800): bad_length;
+            (_, 8192 &&& 0xe000): bad_length;
+            (_, 16384 &&& 0xc000): bad_length;
+            (_, 32768 &&& 0x8000): bad_length;
+            (_, 0 &&& 0xfff0): bad_length;        /* the header alone: 20 + 4n */
+            (_, 16 &&& 0xfffc): bad_length;
+            (6 &&& 0xe, 20 &&& 0xfffc): bad_length;
+            (8 &&& 0x8, 20 &&& 0xfffc): bad_length;
+            (7, 24 &&& 0xfffc): bad_length;
+            (8 &&& 0x8, 24 &&& 0xfffc): bad_length;
+            (8 &&& 0x8, 28 &&& 0xfffc): bad_length;
+            (9, 32 &&& 0xfffc): bad_length;
+            (10 &&& 0xe, 32 &&& 0xfffc): bad_length;
+            (12 &&& 0xc, 32 &&& 0xfffc): bad_length;
+            (10 &&& 0xe, 36 &&& 0xfffc): bad_length;
+            (12 &&& 0xc, 36 &&& 0xfffc): bad_length;
+            (11, 40 &&& 0xfffc): bad_length;
+            (12 &&& 0xc, 40 &&& 0xfffc): bad_length;
+            (12 &&& 0xc, 44 &&& 0xfffc): bad_length;
+            (13, 48 &&& 0xfffc): bad_length;
+            (14 &&& 0xe, 48 &&& 0xfffc): bad_length;
+            (14 &&& 0xe, 52 &&& 0xfffc): bad_length;
+            (15, 56 &&& 0xfffc): bad_length;
             (_, 0 &&& 0xffe0): accept;            /* all: below 32 */
             (_, 32 &&& 0xfff0): accept;           /* all: below 48 */
             (6 &&& 0xe, 48 &&& 0xfffc): accept;   /* n = 1, 2: below 52 */

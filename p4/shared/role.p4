@@ -13,6 +13,18 @@
 #define ROLE_TIED ROLE_PINNED
 #endif
 
+/* A filter table that holds REQ_ID alone has no word for 0, and none for the packets of a
+ * response whose slot CLIENT_ID already decides: both responses pass. */
+#ifdef NETCLONE_WIDE_FINGERPRINTS
+#define ROLE_OF_IDENTIFIED_RESPONSE                                                                \
+    (_, NC_TYPE_RESP, 0 &&& 0xfc, FLAG_VALID, _, _, _) : set_role(ROLE_CLONED_RESPONSE);
+#else
+#define ROLE_OF_IDENTIFIED_RESPONSE                                                                \
+    (_, NC_TYPE_RESP, 0 &&& 0xfc, FLAG_VALID, _, _, 0) : set_role(ROLE_RESPONSE);                  \
+    (_, NC_TYPE_RESP, 0 &&& 0xfc, FLAG_VALID, _, 0 &&& 0xfe, _) : set_role(ROLE_CLONED_RESPONSE);  \
+    (_, NC_TYPE_RESP, 0 &&& 0xfc, FLAG_VALID, _, _, _) : set_role(ROLE_RESPONSE);
+#endif
+
 #define FLAG_VALID 2 &&& 2
 #define FLAG_WRITE 1 &&& 1
 
@@ -45,11 +57,12 @@ control Role(in headers_t hdr, inout netclone_meta_t nc) {
             (_, NC_TYPE_REQ, _, _, _, _, _) : set_role(ROLE_BAD_REQUEST);
             (_, NC_TYPE_RESP, NC_CLO_NONE, _, _, _, _) : set_role(ROLE_RESPONSE);
             (_, NC_TYPE_RESP, 3 &&& 0xff, _, _, _, _) : set_role(ROLE_BAD_RESPONSE);
-            (_, NC_TYPE_RESP, 0 &&& 0xfc, FLAG_VALID, _, _, _) : set_role(ROLE_CLONED_RESPONSE);
+            ROLE_OF_IDENTIFIED_RESPONSE
             (_, NC_TYPE_RESP, 0 &&& 0xfc, _, _, _, 0) : set_role(ROLE_RESPONSE);
             (_, NC_TYPE_RESP, 0 &&& 0xfc, _, _, _, _) : set_role(ROLE_CLONED_RESPONSE);
             (_, NC_TYPE_RESP, _, _, _, _, _) : set_role(ROLE_BAD_RESPONSE);
         }
+        size = 32;
     }
 
     apply {

@@ -9,7 +9,6 @@
 
 #include "parser.p4"
 #include "../shared/role.p4"
-#include "../shared/fingerprint.p4"
 #include "../shared/operands.p4"
 #include "../shared/admission.p4"
 #include "../shared/candidate.p4"
@@ -18,15 +17,32 @@
 #include "checksum.p4"
 #include "deparser.p4"
 #include "egress.p4"
-#include "filter.p4"
 #include "tables.p4"
+#include "filter.p4"
+#ifdef NETCLONE_WIDE_FINGERPRINTS
+#include "../shared/fingerprint.p4"
+#else
+#include "fingerprint.p4"
+#endif
+#include "lengths.p4"
 
+/* The exclusion id that no port has. */
+const bit<9> NO_PORT = 0x1ff;
+
+/* Written in one stage by tables that do not depend on one another: never in one container. */
+@pa_solitary("ingress", "meta.nc.role")
+@pa_solitary("ingress", "meta.nc.mix_kind")
+@pa_solitary("ingress", "meta.nc.mix_high")
+@pa_solitary("ingress", "meta.nc.mix_low")
+@pa_solitary("ingress", "meta.nc.length_gap")
+@pa_solitary("ingress", "meta.nc.slower")
 control SwitchIngress(inout headers_t hdr, inout metadata_t meta,
                 in ingress_intrinsic_metadata_t intrinsic,
                 in ingress_intrinsic_metadata_from_parser_t from_parser,
                 inout ingress_intrinsic_metadata_for_deparser_t for_deparser,
                 inout ingress_intrinsic_metadata_for_tm_t for_tm) {
     Counter<bit<64>, reason_t>(REASON_COUNT, CounterType_t.PACKETS) reasons;
+    Lengths() lengths;
     Role() role;
     Fingerprint() fingerprint;
     Operands() operands;
@@ -37,6 +53,7 @@ control SwitchIngress(inout headers_t hdr, inout metadata_t meta,
     Sequence() sequence;
     Candidate() candidate;
     Address() address;
+    FilterSlot() filter_slot;
     Filter() filter;
     ChangedChecksums() checksums;
 
@@ -61,12 +78,20 @@ control SwitchIngress(inout headers_t hdr, inout metadata_t meta,
         reasons.count(meta.nc.reason);
     }
 
+    action drop() {
+        reasons.count(meta.nc.reason);
+        for_deparser.drop_ctl = 1;
+    }
+
+    action drop_slower_response() {
+        reasons.count(NC_CTR_filtered_slower_response);
+        for_deparser.drop_ctl = 1;
+    }
+
     apply {
         settings.apply();
         hosts.apply(hdr, meta.nc);
-        if (hdr.ipv6.isValid()) {
-            meta.nc.is_ipv6 = 1;
-        }
+        lengths.apply(hdr, meta.nc);
         if (hdr.netclone.isValid()) {
             role.apply(hdr, meta.nc);
             fingerprint.apply(hdr, meta.nc);
@@ -77,7 +102,6 @@ control SwitchIngress(inout headers_t hdr, inout metadata_t meta,
         }
         admission.apply(hdr, meta.nc);
         for_tm.bypass_egress = 1;
-        for_tm.level2_exclusion_id = intrinsic.ingress_port;
         if (meta.nc.elsewhere == 1 &&
             (meta.nc.role == ROLE_RESPONSE || meta.nc.role == ROLE_CLONED_RESPONSE)) {
             to_own_pipeline();
@@ -85,29 +109,37 @@ control SwitchIngress(inout headers_t hdr, inout metadata_t meta,
             states.apply(hdr, meta.nc);
             if (meta.nc.role == ROLE_REQUEST || meta.nc.role == ROLE_PINNED ||
                 meta.nc.role == ROLE_WRITE) {
-                hdr.netclone.switch_id = meta.nc.switch_id;
-                if ((hdr.netclone.flags & NC_FLAG_CLIENT_ID_VALID) == 0) {
-                    sequence.apply(hdr);
-                }
+                sequence.apply(hdr, meta.nc);
             }
+            filter_slot.apply(hdr, meta.nc);
             if (meta.nc.role == ROLE_ORDINARY || meta.nc.role == ROLE_RESPONSE ||
                 meta.nc.role == ROLE_CLONED_RESPONSE) {
                 routes.apply(hdr, meta.nc);
             } else {
                 checksums.apply(hdr, meta.nc);
             }
-            candidate.apply(hdr, meta.nc);
             filter.apply(hdr, meta.nc);
+            candidate.apply(hdr, meta.nc);
             if (meta.nc.role == ROLE_REQUEST || meta.nc.role == ROLE_PINNED ||
                 meta.nc.role == ROLE_COPY) {
                 address.apply(hdr, meta.nc);
             }
-            count();
+            if (meta.nc.slower == 1) {
+                drop_slower_response();
+            } else if (meta.nc.lost == 1) {
+                drop();
+            } else {
+                count();
+            }
             for_tm.mcast_grp_a = meta.nc.multicast;
-            if (meta.nc.lost == 1) {
-                for_deparser.drop_ctl = 1;
-            } else if (meta.nc.multicast == MULTICAST_NONE) {
+            if (meta.nc.multicast == MULTICAST_NONE) {
                 for_tm.ucast_egress_port = meta.nc.out_port;
+            }
+            /* A flooded frame does not go back; a clone may. */
+            if (meta.nc.multicast == MULTICAST_FLOOD) {
+                for_tm.level2_exclusion_id = intrinsic.ingress_port;
+            } else {
+                for_tm.level2_exclusion_id = NO_PORT;
             }
         }
     }

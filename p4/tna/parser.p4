@@ -40,6 +40,11 @@ parser IngressParser(packet_in pkt, out headers_t hdr, out metadata_t meta,
         meta.nc.host_known = 0;
         meta.nc.racksched = 0;
         meta.nc.cloning = 0;
+        meta.nc.clonable = 0;
+        meta.nc.slower = 0;
+        meta.nc.second_wins = 0;
+        meta.nc.usable_v4 = USABLE_NONE;
+        meta.nc.usable_v6 = USABLE_NONE;
         meta.nc.is_ipv6 = 0;
         meta.nc.first_idle = 0;
         meta.nc.second_wins = 0;

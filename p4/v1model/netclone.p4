@@ -4,13 +4,13 @@
 #include <v1model.p4>
 
 #define NETCLONE_REQUEST_TABLE
+#define NETCLONE_WIDE_FINGERPRINTS
 #ifndef NETCLONE_FILTER_TABLES
 #define NETCLONE_FILTER_TABLES 4
 #endif
 
 #include "../shared/parser.p4"
 #include "../shared/role.p4"
-#include "../shared/fingerprint.p4"
 #include "../shared/operands.p4"
 #include "../shared/admission.p4"
 #include "../shared/candidate.p4"
@@ -18,6 +18,7 @@
 #include "../shared/forward.p4"
 #include "checksum.p4"
 #include "fdb.p4"
+#include "../shared/fingerprint.p4"
 #include "lengths.p4"
 #include "requests.p4"
 #include "tables.p4"
@@ -88,7 +89,6 @@ control SwitchIngress(inout headers_t hdr, inout metadata_t meta, inout standard
 
     apply {
         settings.apply();
-        meta.nc.is_ipv6 = (bit<1>)hdr.ipv6.isValid();
         if (standard.instance_type == INSTANCE_RECIRCULATED) {
             meta.nc.recirculated = 1;
         }

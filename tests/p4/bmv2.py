@@ -12,32 +12,20 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from netclone_host.control.bmv2 import Bmv2Switch
 from netclone_host.control.bmv2_cli import RuntimeCli, parse_counter, parse_register
-from netclone_host.control.entries import Action, Key, Plan, Replica, difference
-from netclone_host.control.p4_plan import BMV2, MULTICAST_OF_SERVER, REPLICA_COPY, fdb_slot
+from netclone_host.control.entries import difference
+from netclone_host.control.p4_plan import BMV2
 from tests.conformance.playing import Seen
 from tests.conformance.scenario import Scenario, Step, Tables
-from tests.p4 import p4_text
 from tests.p4.nanomsg import PacketPort
 from tests.p4.p4_text import P4
-
-LINUX = 0
-"""The corpus's port for frames that the data plane passes on."""
-FILTER_TABLES = 16
-SLOTS_LOG2 = 17
+from tests.p4.scenario_plan import LINUX, REASONS, SLOTS_LOG2, hook, plan_of
 
 # A frame that no rule knows: it comes back by LINUX when everything before it is done.
 MARKER_PORT = 499
 MARKER = bytes.fromhex("02000000ffff02000000fffe88b5") + b"marker"
-
-REASONS = {
-    name.removeprefix("NC_CTR_"): value
-    for name, value in p4_text.constants(p4_text.text(P4 / "shared" / "counters.p4")).items()
-    if name.startswith("NC_CTR_")
-}
 
 
 def compile_program(target: Path, *options: str) -> Path:
@@ -111,7 +99,7 @@ class Bmv2Target:
         self._expected = scenario.after
         for register in ("state", "shadow_state", "sequence", "filter", "requests", "fdb"):
             self._cli.run([f"register_reset {register}"])
-        plan = plan_of(scenario)
+        plan = plan_of(scenario, BMV2)
         changes = difference(self._switch.read(plan), plan)
         self._switch.write(changes)
         self._cli.run(list(_register_writes(scenario.before)))
@@ -128,7 +116,7 @@ class Bmv2Target:
         seen = {name: counts[name] - self._counts[name] for name in counts}
         seen["not_netclone"] -= 1  # the marker
         self._counts = counts
-        named = {_hook(name): count for name, count in seen.items() if count}
+        named = {hook(name): count for name, count in seen.items() if count}
         return Seen(frames, named)
 
     def _collect(self, expected: int) -> list[tuple[int, bytes]]:
@@ -183,10 +171,6 @@ class Bmv2Target:
         return {str(sid): q for sid, q in enumerate(states) if q or sid in known}
 
 
-def _hook(name: str) -> str:
-    return f"{'clone' if name in ('clone_sent', 'clone_lost') else 'ingress'}.{name}"
-
-
 def _register_writes(tables: Tables) -> Iterator[str]:
     for sid, queue in tables["state"].items():
         yield f"register_write SwitchIngress.states.state {sid} {queue}"
@@ -196,76 +180,3 @@ def _register_writes(tables: Tables) -> Iterator[str]:
         yield f"register_write filter {idx << SLOTS_LOG2 | slot} {int(word, 16)}"
     for slot, word in tables["requests"]:
         yield f"register_write requests {slot} {int(word, 16)}"
-
-
-def plan_of(scenario: Scenario) -> Plan:
-    """The scenario's tables as entries; servers may be missing or have no port there."""
-    config, servers = scenario.config, scenario.before["servers"]
-    entries: dict[Key, Action] = {
-        Key("SwitchIngress.settings"): Action(
-            "configure",
-            (
-                ("racksched", int(config["racksched"] or not config.get("cloning", True))),
-                ("cloning", int(config.get("cloning", True))),
-                ("filter_slot_mask", (1 << SLOTS_LOG2) - 1),
-            ),
-        ),
-        Key("SwitchIngress.hosts.hosts"): Action("to_port", (("port", LINUX),)),
-    }
-    for port in config["ports"]:
-        _set(entries, "destination_ports", {"destination_port": port}, "to_netclone")
-        _set(entries, "source_ports", {"source_port": port}, "from_netclone")
-    for idx in range(config["filter_tables"]):
-        _set(entries, "filter_tables", {"idx": idx}, "filter_exists")
-    for switch_id in {0, config["switch_id"]}:
-        own = {"own_id": config["switch_id"]}
-        _set(entries, "switch_ids", {"switch_id": switch_id}, "claimed", own)
-    for grp, (first, second) in scenario.before["groups"].items():
-        if int(grp) <= config["n_groups"]:
-            usable = {
-                f"usable_v{v}": _usable(servers, first, v) << 1 | _usable(servers, second, v)
-                for v in "46"
-            }
-            candidates = {"first": first, "second": second, **usable}
-            _set(entries, "groups", {"grp": int(grp)}, "candidates", candidates)
-    multicast = {}
-    for sid, server in servers.items():
-        _add_server(entries, int(sid), server)
-        if server["port"]:
-            multicast[MULTICAST_OF_SERVER | int(sid)] = (
-                Replica(server["port"]),
-                Replica(BMV2.copy_port, REPLICA_COPY),
-            )
-    for mac, port in scenario.before["fdb"].items():
-        word = int(mac.replace(":", ""), 16) << 16 | port
-        entries[Key("fdb", (("index", fdb_slot(mac)),))] = Action("write", (("value", word),))
-    return Plan(entries, multicast)
-
-
-def _add_server(entries: dict[Key, Action], sid: int, server: dict[str, Any]) -> None:
-    for version in "46":
-        address = server[f"ip{version}"]
-        if address is None:
-            continue
-        match = {"sid": sid, "src_addr": address}
-        _set(entries, f"sources_v{version}", match, "source_is_server")
-        if server["port"]:
-            key = Key(f"SwitchIngress.address.addresses_v{version}", (("chosen", sid),))
-            params = (("address", address), ("mac", server["mac"]), ("port", server["port"]))
-            entries[key] = Action(f"to_ipv{version}", params)
-
-
-def _set(
-    entries: dict[Key, Action],
-    table: str,
-    match: dict[str, Any],
-    action: str,
-    params: dict[str, Any] | None = None,
-) -> None:
-    key = Key(f"SwitchIngress.operands.{table}", tuple(match.items()))
-    entries[key] = Action(action, tuple((params or {}).items()))
-
-
-def _usable(servers: dict[str, Any], sid: int, version: str) -> int:
-    server = servers.get(str(sid))
-    return int(bool(server and server["port"] and server[f"ip{version}"]))

@@ -10,7 +10,7 @@ import pytest
 from netclone_host.control.bmv2_cli import RuntimeCli
 from tests.conformance.playing import play
 from tests.conformance.scenario import Scenario, corpus
-from tests.p4 import bmv2, tools
+from tests.p4 import bmv2, scenario_plan, tools
 from tests.p4.nanomsg import PacketPort
 
 
@@ -42,7 +42,7 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[bmv2.Bmv2Target
     tools.require("p4c-bm2-ss", "simple_switch", "simple_switch_CLI")
     directory = tmp_path_factory.mktemp("bmv2")
     program = bmv2.compile_program(
-        directory / "netclone.json", f"-DNETCLONE_FILTER_TABLES={bmv2.FILTER_TABLES}"
+        directory / "netclone.json", f"-DNETCLONE_FILTER_TABLES={scenario_plan.FILTER_TABLES}"
     )
     address = f"ipc://{directory}/packets.ipc"
     with (

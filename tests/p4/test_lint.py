@@ -10,6 +10,7 @@ import pytest
 from netclone_host import counters
 from netclone_host.control import limits, p4_plan
 from netclone_host.control.p4_schema import TABLES, settings_schema
+from netclone_host.wire import HEADER_LEN
 from tests.p4 import p4_text
 from tests.p4.p4_text import P4, C
 
@@ -107,8 +108,12 @@ def _default_filter_tables(path: str) -> int:
     return p4_text.macros(p4_text.text(P4 / path))["NETCLONE_FILTER_TABLES"]
 
 
-@pytest.mark.parametrize(("state", "room"), [("tcp_over_ipv4", 68), ("tcp_over_ipv6", 48)])
-def test_parser_knows_when_tcp_has_no_room_for_the_header(state: str, room: int) -> None:
+@pytest.mark.parametrize(
+    ("state", "room", "longest"), [("tcp_over_ipv4", 68, 4116), ("tcp_over_ipv6", 48, 4096)]
+)
+def test_parser_knows_when_tcp_has_no_room_for_the_header(
+    state: str, room: int, longest: int
+) -> None:
     """The ternary entries, for every data offset and every length up to where they end."""
     source = p4_text.text(P4 / "shared" / "parser.p4")
     body = re.search(rf"state {state} \{{(.*?)default", source, re.DOTALL)
@@ -119,9 +124,10 @@ def test_parser_knows_when_tcp_has_no_room_for_the_header(state: str, room: int)
     ]
     assert len(entries) > 10
     for offset in range(16):
-        for length in [*range(256), 0x100, 0x1000, 0xFFFF]:
+        for length in [*range(256), 0x100, *range(4090, 4200), 0x1FFF, 0x2000, 0xFFFF]:
             short = length < room + 4 * (offset - 5)
-            expected = "bad_length" if offset < 5 else "accept" if short else "tcp_options"
+            beyond = offset < 5 or length > longest or length < room - HEADER_LEN + 4 * (offset - 5)
+            expected = "bad_length" if beyond else "accept" if short else "tcp_options"
             assert _select(entries, offset, length) == expected, (offset, length)
 
 

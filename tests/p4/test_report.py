@@ -3,49 +3,32 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from tests.p4 import tools
-from tests.p4.p4_text import P4
+from tests.p4.report_module import parser_states, report
 
 
-def load_report() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("p4_report", P4 / "report.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["p4_report"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-report = load_report()
-
-
-def stage(srams: int, functions: int, exact: int, alus: int) -> dict[str, object]:
+def stage(number: int, srams: int, functions: int, exact: int, alus: int) -> dict[str, object]:
     return {
+        "stage_number": number,
         "rams": {"srams": [{}] * srams},
         "tcams": {"tcams": [{}]},
         "xbar_bytes": {"bytes": [{"byte_type": "exact"}] * exact + [{"byte_type": "ternary"}] * 3},
         "hash_bits": {"bits": [{"hash_function": n % functions} for n in range(20)]},
         "meter_alus": {"meters": [{}] * alus},
-        "logical_tables": {"ids": [{}, {}]},
+        "logical_tables": {"ids": [{}, {}] if alus else []},
     }
 
 
 def test_usage_is_averaged_over_the_ingress_stages(tmp_path: Path) -> None:
     logs = tmp_path / "pipe" / "logs"
     logs.mkdir(parents=True)
-    log = "Number of stages for ingress table allocation: 9\nagain\n"
-    log += "  Number of stages for ingress table allocation: 2\n"
-    (logs / "table_summary.log").write_text(log)
-    stages = [stage(40, 4, 64, 2), stage(0, 2, 0, 1), stage(80, 8, 128, 4)]
+    stages = [stage(0, 40, 4, 64, 2), stage(1, 0, 2, 0, 1), stage(2, 0, 1, 0, 0)]
     (logs / "resources.json").write_text(json.dumps({"resources": {"mau": {"mau_stages": stages}}}))
     usage = report.read_usage(tmp_path)
     assert (usage.stages, usage.tables, usage.srams, usage.stateful_alus) == (2, 4, 40, 3)
@@ -65,22 +48,76 @@ def test_missing_compiler_is_one_sentence(
     assert "p4c-barefoot is not on the PATH" in capsys.readouterr().err
 
 
-@pytest.fixture(scope="module")
-def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    tools.require("p4c-barefoot", "bfas")
-    directory = tmp_path_factory.mktemp("tna")
-    report.assemble(report.compile_program(directory))
-    return directory
+PARSER = """
+parser ingress:
+  states:
+    start:
+      *:
+        next: ethernet
+    ethernet:
+      match: [ half ]
+      0x0800:
+        next: ipv4
+      0x86dd:
+        next: ipv6
+      0x****:
+        next: end
+    ipv4:
+      match: [ byte1 ]
+      0o2**:
+        next: udp
+      0b****0110:
+        next: tcp
+deparser ingress:
+  nothing: here
+parser egress:
+    blind:
+      match: [ half ]
+      0x****:
+      0x****:
+"""
 
 
-def test_program_fits_the_stages_of_the_paper(build: Path) -> None:
-    assert (build / "tofino.bin").stat().st_size > 0
-    assert report.read_usage(build).stages <= report.PAPER_STAGES
+def test_parser_that_looks_is_in_order() -> None:
+    assert [state.name for state in parser_states.ingress_states(PARSER)] == ["ethernet", "ipv4"]
+    assert parser_states.fault(PARSER) == ""
 
 
-def test_parser_states_match_values(build: Path) -> None:
+def blinded(assembly: str) -> str:
+    """What the compiler's fault makes of it."""
+    return re.sub(
+        r"^(      0[xbo])([0-9a-f*]+):",
+        lambda row: f"{row[1]}{'*' * len(row[2])}:",
+        assembly,
+        flags=re.MULTILINE,
+    )
+
+
+def test_parser_that_tells_nothing_apart_is_found() -> None:
+    assert "2 of 2 parser states match wildcards only" in parser_states.fault(blinded(PARSER))
+    half = PARSER.replace("0o2**", "0o***").replace("0b****0110", "0b********")
+    assert "1 of 2 parser states match wildcards only (ipv4)" in parser_states.fault(half)
+    assert "ether type of IPv4" in parser_states.fault(PARSER.replace("0x0800", "0x0900"))
+
+
+def test_program_fits_the_stages_of_the_paper(tofino_build: Path) -> None:
+    assert (tofino_build / "pipe" / "tofino.bin").stat().st_size > 0
+    assert report.read_usage(tofino_build).stages <= report.PAPER_STAGES
+
+
+def test_parser_states_match_values(tofino_build: Path) -> None:
     """A compiler that turns select values into wildcards would let everything through."""
-    assembly = (build / "netclone.bfa").read_text()
-    parser = assembly[assembly.index("parser ingress:") : assembly.index("deparser ingress:")]
-    assert re.search(r"0x0?800\b", parser), "no state matches the ether type of IPv4"
-    assert re.search(r"0x86dd\b", parser), "no state matches the ether type of IPv6"
+    assembly = (tofino_build / "pipe" / "netclone.bfa").read_text()
+    assert parser_states.fault(assembly) == ""
+    assert parser_states.fault(blinded(assembly))
+    states = {state.name for state in parser_states.ingress_states(assembly)}
+    for name in ("ipv4", "ipv6", "udp", "tcp_over_ipv4", "vlan_outer", "vlan_inner"):
+        assert any(name in state for state in states), name
+
+
+@pytest.mark.parametrize("variant", sorted(set(report.VARIANTS) - {"default"}))
+def test_options_compile(tmp_path: Path, variant: str) -> None:
+    tools.require("p4c-barefoot", "bfas")
+    assembly = report.compile_program(tmp_path, report.VARIANTS[variant])
+    assert parser_states.fault(assembly.read_text()) == ""
+    assert report.assemble(assembly).stat().st_size > 0
