@@ -121,6 +121,11 @@ class VirtualServers(Running):
         )
 
     @property
+    def received(self) -> int:
+        """Requests that have come so far, over all servers; 0 when stopped."""
+        return sum(n.received for n in self._nodes) if self._thread.is_running else 0
+
+    @property
     def pending(self) -> int:
         """Requests that wait or are in service now, over all servers; 0 when stopped."""
         if not self._thread.is_running:

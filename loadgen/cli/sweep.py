@@ -290,11 +290,13 @@ def _stores(
                 node.name: progress.add_task(node.name, total=sweep.objects)
                 for node in plan.servers
             }
-            stores = undo.enter_context(
-                running_stores(
-                    plan, sweep, lambda name, n, _: progress.update(tasks[name], completed=n)
-                )
-            )
+
+            def loaded(name: str, written: int, all_of_them: int) -> None:
+                progress.update(tasks[name], completed=written)
+                if written == all_of_them and not console.is_terminal:  # which has the bars
+                    console.print(f"loaded {name}: {written:,} objects", style="dim")
+
+            stores = undo.enter_context(running_stores(plan, sweep, loaded))
         with StoreRack(plan, sweep, stores) as traffic:
             for record in sweep_stores(traffic, plan, sweep, mode):
                 console.print(

@@ -180,6 +180,9 @@ int lg_client_run(const struct lg_client_config *cfg, struct lg_client_result *r
 	res->rx_dropped = cfg->io->rx_dropped;
 	res->rx_invalid = cfg->io->rx_invalid;
 	res->clock_step_ns = lg_realtime_offset_ns() - offset_ns;
+	/* Also one that was taken back. */
+	if (llabs(cfg->io->clock_step_ns) > llabs(res->clock_step_ns))
+		res->clock_step_ns = cfg->io->clock_step_ns;
 	answered_free(&c->answered);
 	free(c);
 	return 0;

@@ -4,18 +4,27 @@
 #include "client_state.h"
 #include "object.h"
 
-/* Reads carry their first value back: it must be the one that was loaded. */
+/* Reads carry their values back, of a scan as many as one packet takes: each must be the one
+ * that was loaded. (The worker has compared them all with what the store said.) */
 static bool wrong_value(const struct lg_rx *rx, const struct lg_body *b)
 {
 	char value[LG_VALUE_LEN];
+	uint32_t n = b->op == LG_OP_SCAN ? le32toh(b->count) : 1;
 
 	if (b->status == LG_STATUS_WRONG_VALUE)
 		return true;
 	if (b->status != LG_STATUS_OK || (b->op != LG_OP_GET && b->op != LG_OP_SCAN))
 		return false;
-	lg_object_value(le64toh(b->key), value);
-	return rx->len < LG_PAYLOAD_LEN + LG_VALUE_LEN ||
-	       memcmp(rx->data + LG_PAYLOAD_LEN, value, LG_VALUE_LEN) != 0;
+	if (n > LG_VALUES_MAX)
+		n = LG_VALUES_MAX;
+	if (rx->len != LG_PAYLOAD_LEN + n * LG_VALUE_LEN)
+		return true;
+	for (uint32_t i = 0; i < n; i++) {
+		lg_object_value(le64toh(b->key) + i, value);
+		if (memcmp(rx->data + LG_PAYLOAD_LEN + i * LG_VALUE_LEN, value, LG_VALUE_LEN) != 0)
+			return true;
+	}
+	return false;
 }
 
 static void add_to_trace(struct client *c, const struct lg_rx *rx, const struct lg_body *b)

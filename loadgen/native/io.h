@@ -61,6 +61,9 @@ struct lg_io {
 	/* Packets lost between the wire and poll(), where the back end knows. */
 	uint64_t rx_dropped;
 	uint64_t rx_invalid; /* frames that are no UDP packet for us */
+	/* The most that CLOCK_REALTIME was off what it was in the beginning, where arrivals are
+	 * told by it; what is far above microseconds is a step. */
+	int64_t clock_step_ns;
 	struct lg_rx rx[LG_IO_BATCH];
 	struct lg_tx tx[LG_IO_BATCH];
 };

@@ -15,6 +15,7 @@
 
 struct lg_io_socket {
 	struct lg_io io;
+	int64_t offset_ns; /* of CLOCK_REALTIME, in the beginning */
 	struct mmsghdr rx_msg[LG_IO_BATCH], tx_msg[LG_IO_BATCH];
 	struct iovec rx_iov[LG_IO_BATCH], tx_iov[LG_IO_BATCH];
 	union {
@@ -63,6 +64,16 @@ static uint64_t kernel_ns(struct msghdr *msg)
 	return 0;
 }
 
+/* CLOCK_REALTIME - CLOCK_MONOTONIC now. */
+static uint64_t offset_now(struct lg_io_socket *s)
+{
+	int64_t offset_ns = lg_realtime_offset_ns(), step_ns = offset_ns - s->offset_ns;
+
+	if (llabs(step_ns) > llabs(s->io.clock_step_ns))
+		s->io.clock_step_ns = step_ns;
+	return (uint64_t)offset_ns;
+}
+
 static uint32_t socket_poll(struct lg_io *io)
 {
 	struct lg_io_socket *s = (struct lg_io_socket *)io;
@@ -81,7 +92,7 @@ static uint32_t socket_poll(struct lg_io *io)
 	}
 	now_ns = lg_now_ns();
 	if (io->kernel_timestamps)
-		offset_ns = (uint64_t)lg_realtime_offset_ns();
+		offset_ns = offset_now(s);
 	for (int i = 0; i < n; i++) {
 		uint64_t ns = io->kernel_timestamps ? kernel_ns(&s->rx_msg[i].msg_hdr) : 0;
 
@@ -184,6 +195,7 @@ struct lg_io *lg_io_socket_open(const struct lg_peer *local,
 	s->io.ops = &socket_ops;
 	s->io.fd = fd;
 	s->io.kernel_timestamps = options->kernel_timestamps;
+	s->offset_ns = lg_realtime_offset_ns();
 	wire_up(s);
 	return &s->io;
 }

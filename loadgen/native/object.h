@@ -7,10 +7,13 @@
 
 #include <stdint.h>
 
+#include "body.h"
 #include "rng.h"
 
 #define LG_KEY_LEN 16
 #define LG_VALUE_LEN 64
+/* Values that one response carries. */
+#define LG_VALUES_MAX ((LG_PAYLOAD_MAX - (uint32_t)LG_PAYLOAD_LEN) / LG_VALUE_LEN)
 
 static inline void lg_object_key(uint64_t number, char key[LG_KEY_LEN])
 {

@@ -205,7 +205,7 @@ static uint32_t append_values(uint8_t *payload, uint64_t first, uint32_t count)
 {
 	uint32_t len = LG_PAYLOAD_LEN;
 
-	for (uint32_t i = 0; i < count && len + LG_VALUE_LEN <= LG_PAYLOAD_MAX; i++) {
+	for (uint32_t i = 0; i < count && i < LG_VALUES_MAX; i++) {
 		lg_object_value(first + i, (char *)payload + len);
 		len += LG_VALUE_LEN;
 	}

@@ -53,10 +53,32 @@ def load_objects(store: StoreProcess, count: int, progress: Callable[[int], None
                 sock.sendall(request)
                 _expect(sock, expected)
                 progress(first + n)
+            held = _held(sock, store.kind)
         except OSError as error:
             raise UserError(
                 f"the store stopped while it was loaded: {error}", "is there enough memory?"
             ) from error
+    if held != count:
+        raise UserError(
+            f"the store holds {held:,} of the {count:,} objects that it was given",
+            "is there enough memory?",
+        )
+
+
+def _held(sock: socket.socket, kind: StoreKind) -> int:
+    """How many objects the store says it has."""
+    question, before, end = {
+        StoreKind.REDIS: (b"DBSIZE\r\n", b":", b"\r\n"),
+        StoreKind.MEMCACHED: (b"stats\r\n", b"STAT curr_items ", b"END\r\n"),
+    }[kind]
+    sock.sendall(question)
+    got = b""
+    while not got.endswith(end):
+        part = sock.recv(4096)
+        if not part:
+            raise ConnectionResetError("it closed the connection")
+        got += part
+    return int(got.partition(before)[2].split()[0])
 
 
 def _expect(sock: socket.socket, expected: bytes) -> None:

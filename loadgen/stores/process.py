@@ -17,7 +17,10 @@ from netclone_host.errors import UserError
 
 START_TIMEOUT_S = 10.0
 STOP_TIMEOUT_S = 5.0
-MEMORY_MB = 1024
+MEMORY_MB = 64
+"""Of a store without objects; and"""
+OBJECT_BYTES = 256
+"""for each, with room to spare: memcached forgets objects when it is full."""
 
 
 class StoreKind(IntEnum):
@@ -33,9 +36,10 @@ _PACKAGES = {StoreKind.REDIS: "redis-server", StoreKind.MEMCACHED: "memcached"}
 class StoreProcess(Running):
     """One running store. `socket_path` is where it listens, and nowhere else."""
 
-    def __init__(self, kind: StoreKind, netns: Path | None = None) -> None:
-        """Raises `UserError` when the program is not installed."""
+    def __init__(self, kind: StoreKind, objects: int, netns: Path | None = None) -> None:
+        """A store for so many objects. Raises `UserError` when the program is not installed."""
         self.kind = kind
+        self._memory_mb = MEMORY_MB + (objects * OBJECT_BYTES >> 20)
         self._netns = netns
         self._program = shutil.which(_PACKAGES[kind])
         if self._program is None:
@@ -57,7 +61,7 @@ class StoreProcess(Running):
             ]  # fmt: skip
         else:
             command = [
-                self._program, "-s", path, "-m", str(MEMORY_MB), "-t", "4", "-u", "root",
+                self._program, "-s", path, "-m", str(self._memory_mb), "-t", "4", "-u", "root",
             ]  # fmt: skip
         if self._netns is not None:
             command = ["nsenter", f"--net={self._netns}", *command]

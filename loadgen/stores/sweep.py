@@ -89,7 +89,7 @@ def running_stores(
     with ExitStack() as undo:
         stores = []
         for node in plan.servers:
-            store = StoreProcess(sweep.kind, netns.path_of(node.netns))
+            store = StoreProcess(sweep.kind, sweep.objects, netns.path_of(node.netns))
             undo.enter_context(store)
 
             def loaded(written: int, name: str = node.name) -> None:

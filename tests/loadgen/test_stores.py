@@ -39,7 +39,7 @@ KINDS = [
 @pytest.fixture(params=KINDS)
 def store(request: pytest.FixtureRequest) -> Iterator[StoreProcess]:
     """A store with `OBJECTS` objects."""
-    with StoreProcess(request.param) as running:
+    with StoreProcess(request.param, OBJECTS) as running:
         done: list[int] = []
         load_objects(running, OBJECTS, done.append)
         assert done[-1] == OBJECTS
@@ -106,6 +106,15 @@ def test_a_dead_store_is_an_error_not_a_hang(store: StoreProcess, loopback: Loop
         store.stop()
         summary = run_clients(plan, [Endpoint("127.0.0.1", 0)], [at])
     assert summary.answered == summary.store_errors == summary.sent
+
+
+@pytest.mark.skipif(shutil.which("memcached") is None, reason="memcached is missing")
+def test_a_store_that_forgets_is_found_when_it_is_loaded() -> None:
+    with (
+        StoreProcess(StoreKind.MEMCACHED, 0) as small,
+        pytest.raises(UserError, match=r"holds [\d,]+ of the 600,000 objects"),
+    ):
+        load_objects(small, 600_000, lambda _: None)
 
 
 def test_objects_as_in_c() -> None:
