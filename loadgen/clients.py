@@ -45,6 +45,9 @@ LATE_SHARE = 0.01
 """A run kept its schedule when no more than this share of its sends was late."""
 CLOCK_STEP_NS = 1_000_000
 START_DELAY_S = 0.05
+START_DELAY_STREAM_S = 1e-3
+"""Further, for each stream: threads take time to start."""
+MAX_STREAMS = 1024
 
 
 @dataclass(frozen=True)
@@ -192,6 +195,16 @@ def run_clients(
     stop = stop or Stop()
     if plan.io.is_xdp and plan.threads > 1:
         raise UserError("af_xdp drives all queues of an interface in one thread", "use 1 thread")
+    if len(clients) * plan.threads > MAX_STREAMS:
+        raise UserError(
+            f"{len(clients) * plan.threads} threads are more than {MAX_STREAMS}",
+            "one thread sends some 100,000 requests per second",
+        )
+    if len({endpoint.is_ip6 for endpoint in (*clients, *servers)}) > 1:
+        raise UserError(
+            f"{clients[0].ip} and {servers[0].ip} are of different families",
+            "give addresses that are all IPv4 or all IPv6",
+        )
     peers = native_peers(servers)
     streams: list[_Stream] = []
     try:
@@ -229,7 +242,8 @@ def _configure(
     plan: ClientPlan, streams: Sequence[_Stream], peers: ctypes.Array[AlignedPeer], stop: Stop
 ) -> None:
     run = int.from_bytes(os.urandom(4), "little")
-    start_ns = plan.start_ns or time.monotonic_ns() + int(START_DELAY_S * 1e9)
+    delay_s = START_DELAY_S + START_DELAY_STREAM_S * len(streams)
+    start_ns = plan.start_ns or time.monotonic_ns() + int(delay_s * 1e9)
     gap, burst = plan.arrivals.native(plan.rate_rps / len(streams))
     flags = (
         (ClientFlag.BUSY if plan.busy else 0)

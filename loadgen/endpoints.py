@@ -33,6 +33,11 @@ class Endpoint:
     port: int = DEFAULT_PORT
     netns: Path | None = None
 
+    @property
+    def is_ip6(self) -> bool:
+        """IPv6, not IPv4."""
+        return ":" in self.ip
+
     def __str__(self) -> str:
         where = f" in {self.netns.name}" if self.netns else ""
         return f"{self.ip} port {self.port}{where}"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import math
 import os
 import sys
@@ -46,7 +47,7 @@ XDP_PORT = 20000
     "--arrivals", default="poisson", show_default=True, help="Or constant, bursty:N, trace:FILE."
 )
 @click.option("--threads", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--from", "source", default="0.0.0.0", show_default=True, help="Local address.")
+@click.option("--from", "source", help="Local address.  [default: any]")
 @click.option("--late", default="100us", show_default=True, help="A send later than this is late.")
 @click.option("--busy", is_flag=True, help="Never sleep; takes a core a thread.")
 @click.option("--netns", help="Network namespace to work in.")
@@ -74,7 +75,7 @@ def client(
     warmup: str,
     arrivals: str,
     threads: int,
-    source: str,
+    source: str | None,
     late: str,
     busy: bool,
     netns: str | None,
@@ -91,8 +92,13 @@ def client(
     workload = parse_workload(service, jitter)
     scale = positive(time_scale, "--time-scale")
     io = make_io(**io_arguments)  # type: ignore[arg-type]
-    local = parse_endpoint(source, parse_netns(netns), XDP_PORT if io.is_xdp else 0)
     targets = [parse_endpoint(text) for text in servers]
+    anywhere = "::" if targets[0].is_ip6 else "0.0.0.0"
+    if io.is_xdp and source is None:
+        raise UserError(
+            "frames need the address that they come from", "give the interface's with --from"
+        )
+    local = parse_endpoint(source or anywhere, parse_netns(netns), XDP_PORT if io.is_xdp else 0)
     chosen = find_scheme(scheme)
     if chosen.name == "c-clone" and len(targets) < 2:
         raise UserError("c-clone needs two servers", "give --server once for each")
@@ -142,21 +148,31 @@ def _with_trace(plan: ClientPlan, fd: int | None, streams: int) -> ClientPlan:
 
 @contextlib.contextmanager
 def _trace_file(name: str | None) -> Iterator[int | None]:
-    """Appends of whole entries by all streams; removed when the run fails."""
+    """Appends of whole entries by all streams. It has its name once the run is over, and none
+    before: whatever ends the run early leaves nothing behind."""
     if name is None:
         yield None
         return
     path = Path(name)
     try:
-        fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND, 0o644)
+        if path.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+        fd = os.open(path.parent, os.O_TMPFILE | os.O_WRONLY | os.O_APPEND, 0o644)
     except OSError as error:
-        raise UserError(
-            f"cannot write '{name}': {error.strerror}", "choose a new name in another place"
-        ) from error
+        raise _no_trace(name, error) from error
     try:
         yield fd
-    except BaseException:
-        path.unlink()
-        raise
+        try:
+            os.fsync(fd)
+            # A descriptor is named, and not used, so that links are followed (linkat).
+            os.link(f"/proc/self/fd/{fd}", path, src_dir_fd=fd, follow_symlinks=True)
+        except OSError as error:
+            raise _no_trace(name, error) from error
     finally:
         os.close(fd)
+
+
+def _no_trace(name: str, error: OSError) -> UserError:
+    return UserError(
+        f"cannot write '{name}': {error.strerror}", "choose a new name in another place"
+    )

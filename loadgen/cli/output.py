@@ -68,14 +68,15 @@ def writable(_ctx: click.Context, _param: click.Parameter, value: Any) -> Any:
 
 
 def emit_records(records: Sequence[RunRecord], target: str | None, *, table: bool = True) -> None:
-    """JSON to the file `target`, to standard output for `-`; a table unless that has the JSON."""
+    """JSON to the file `target`, to standard output for `-`; a table unless that has the JSON.
+    The table comes first: what was measured is not lost when the file cannot be written."""
     if target == "-":
         click.echo(to_json(records), nl=False)
         return
-    if target is not None:
-        write_json(Path(target), records)
     if table:
         print_records(records)
+    if target is not None:
+        write_json(Path(target), records)
 
 
 def emit_object(value: Any, target: str) -> None:

@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from loadgen.arrivals import parse_arrivals
 from loadgen.cli import EXIT_SCHEDULE
-from loadgen.cli.output import emit_records, print_records, writable
+from loadgen.cli.output import emit_records, writable
 from loadgen.cli.types import parse_endpoint, parse_netns, seconds
 from loadgen.clients import ClientPlan, run_clients
 from loadgen.endpoints import Endpoint, probe
@@ -191,10 +191,7 @@ def _deliver(
     *,
     printed: bool,
 ) -> None:
-    if json_to:
-        emit_records(found, json_to, table=not printed and json_to != "-")
-    elif not printed:
-        print_records(found)
+    emit_records(found, json_to, table=not printed)
     if csv_to:
         write_csv(csv_to, found)
     if plot_to:
@@ -322,7 +319,7 @@ def _on_servers(
     workload = parse_workload(service, jitter)
     scale = time_scale or 1.0
     servers = [parse_endpoint(text) for text in targets]
-    source = Endpoint("0.0.0.0", 0, parse_netns(netns))
+    source = Endpoint("::" if servers[0].is_ip6 else "0.0.0.0", 0, parse_netns(netns))
     schemes = parse_schemes(common.schemes)
     probe(source, servers)
     points = [(float("nan"), rate) for rate in common.rates] or [

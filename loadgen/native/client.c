@@ -18,6 +18,7 @@
  * What has not come for FORGIVE_NS is taken for lost. */
 #define SATURATE_WINDOW 192
 #define FORGIVE_NS 100000000ULL
+#define COUNT_ONE_BY_ONE 10000000
 /* Longest sleep: *stop is looked at this often. */
 #define NAP_NS 50000000ULL
 
@@ -42,15 +43,22 @@ static bool more_to_send(const struct client *c, uint64_t now_ns)
 	return c->tx_from < c->tx_n || (!saturates(c) && due_ns(c) < c->end_ns);
 }
 
-/* Counts what was due and never left. */
+/* Counts what was due and never left: one by one, or, where the rate was beyond all reach, the
+ * rest by the rate so far. */
 static void count_unsent(struct client *c)
 {
+	uint64_t from_ns;
+
 	if (saturates(c))
 		return;
-	while (due_ns(c) < c->end_ns) {
+	for (uint32_t i = 0; i < COUNT_ONE_BY_ONE && due_ns(c) < c->end_ns; i++) {
 		c->res->scheduled += is_measured(c, due_ns(c));
 		advance(c);
 	}
+	from_ns = due_ns(c) > c->window_ns ? due_ns(c) : c->window_ns;
+	if (from_ns < c->end_ns)
+		c->res->scheduled += (uint64_t)((double)(c->end_ns - from_ns) *
+						(double)c->res->sched_gap.count / c->next_ns);
 }
 
 /* After the end of the window: is there nothing left to wait for? Not before a silence: more

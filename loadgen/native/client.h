@@ -3,7 +3,7 @@
  *
  * Request i is scheduled at a time that does not depend on when anything was sent or
  * answered; its latency is counted from that time, so that neither a slow generator nor a
- * slow server can hide waiting. loadgen/runner.py fills the structs (loadgen/abi.py
+ * slow server can hide waiting. loadgen/clients.py fills the structs (loadgen/abi.py
  * mirrors them) and calls lg_client_run() in one thread a stream. */
 #ifndef LG_CLIENT_H
 #define LG_CLIENT_H
@@ -71,7 +71,7 @@ struct lg_client_result {
 	uint64_t responses;	 /* of all */
 	uint64_t window_answers; /* first answers that arrived inside the window, of any request */
 	uint64_t late_sends, max_late_ns;
-	uint64_t send_errors; /* of all */
+	uint64_t send_errors; /* of all copies; a request of which none left is not sent */
 	uint64_t stale;	      /* of all: foreign, of another run, or older than the window of ids */
 	uint64_t wrong_values, store_errors;
 	uint64_t rx_dropped, rx_invalid;

@@ -130,6 +130,17 @@ static void book_sent(struct client *c, const struct pending *p, uint64_t at_ns)
 		res->max_late_ns = late_ns;
 }
 
+/* The next copy cannot be sent. Its request has left all the same if another copy does. */
+static void skip(struct client *c, int error)
+{
+	const struct pending *p = &c->pending[c->tx_from++];
+
+	c->res->send_errors++;
+	c->res->send_errno = error;
+	if (!p->second && c->tx_from < c->tx_n && c->pending[c->tx_from].second)
+		c->pending[c->tx_from].second = false;
+}
+
 void client_push(struct client *c)
 {
 	struct lg_io *io = c->cfg->io;
@@ -143,11 +154,7 @@ void client_push(struct client *c)
 		((struct lg_body *)(io->tx[i].data + LG_BODY_OFFSET))->sent_ns = before_ns;
 	sent = io->ops->commit(io, c->tx_from, c->tx_n);
 	if (sent < 0) {
-		c->res->send_errors++;
-		c->res->send_errno = -sent;
-		/* The request was due and is missed: it counts as sent and stays unanswered. */
-		book_sent(c, &c->pending[c->tx_from], before_ns);
-		c->tx_from++;
+		skip(c, -sent);
 		return;
 	}
 	if (!sent)

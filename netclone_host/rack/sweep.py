@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +14,7 @@ from loadgen.coordinator import Coordinator
 from loadgen.endpoints import Endpoint, probe
 from loadgen.priority import prefer_this_thread
 from loadgen.records import RunRecord
+from loadgen.report import make_record
 from loadgen.schemes import Scheme
 from loadgen.servers import VirtualServer, VirtualServers
 from loadgen.workload import Workload
@@ -239,44 +239,11 @@ def _snapshot_at(traffic: Traffic, counting: Counting, at_ns: int) -> Snapshot:
 def _record(
     plan: Plan, settings: SweepSettings, run: Run, clients: ClientPlan, summary: ClientSummary
 ) -> RunRecord:
-    scale = settings.time_scale
-    latency = summary.latency
-
-    def us(quantile: float) -> float:
-        return latency.quantile_ns(quantile) / 1e3 / scale if latency.count else math.nan
-
-    return RunRecord(
-        source="rack",
-        scheme=run.scheme.name,
-        service=settings.workload.service.text,
-        jitter=str(settings.workload.jitter),
-        load=run.load,
-        offered_rps=summary.offered_rps * scale,
-        achieved_rps=summary.achieved_rps * scale,
-        sent=summary.sent,
-        answered=summary.answered,
-        unanswered=summary.unanswered,
-        redundant=summary.redundant,
-        p50_us=us(0.5),
-        p90_us=us(0.9),
-        p99_us=us(0.99),
-        p999_us=us(0.999),
-        max_us=us(1.0),
-        mean_us=latency.mean_ns / 1e3 / scale,
-        time_scale=scale,
-        servers=len(plan.servers),
-        workers=sum(node.workers for node in plan.servers),
-        clients=len(plan.clients),
-        duration_s=settings.duration_s,
-        repeat=run.repeat,
-        timestamps="kernel" if clients.kernel_timestamps else "user",
-        kept_schedule=summary.kept_schedule,
-        late_sends=summary.late_sends,
-        late_limit_us=clients.late_s * 1e6,
-        max_late_us=summary.max_late_ns * 1e-3,
-        send_errors=summary.send_errors,
-        link_drops=summary.rx_dropped,
-        stale=summary.stale,
-        partial=summary.partial,
-        note="; ".join(summary.notes),
-    )
+    record = make_record(
+        clients, summary, settings.workload, source="rack", load=run.load,
+        time_scale=settings.time_scale, clients=len(plan.clients),
+    )  # fmt: skip
+    record.servers = len(plan.servers)
+    record.workers = sum(node.workers for node in plan.servers)
+    record.repeat = run.repeat
+    return record
