@@ -8,12 +8,12 @@ noisy machine the tails of several repetitions are summed up by their median.
 
 from __future__ import annotations
 
-import json
 import os
 import statistics
 from pathlib import Path
 
 from loadgen.records import RunRecord
+from netclone_host import benchmarks
 from netclone_host.rack import build, job, programs, scale
 from netclone_host.rack.calibrate import calibrate
 from netclone_host.rack.plan import default_topology, make_plan
@@ -28,20 +28,6 @@ P99_RATIO, C_CLONE_KEEPS, NETCLONE_KEEPS = 0.65, 0.9, 0.98
 # What a simulation of the same rack says the p99 are at load 0.3.
 SIMULATED_P99_US = {"baseline": 149.0, "netclone": 68.0}
 OUT = Path("out/bench/rack.json")
-
-Line = dict[str, str | float]
-
-
-def entry(name: str, value: float, unit: str, reference_name: str, reference: float) -> Line:
-    """One line of the report."""
-    print(f"  {name:<42} {value:10.3f} {unit:<12} {reference_name}: {reference:g}")
-    return {
-        "name": name,
-        "value": round(value, 4),
-        "unit": unit,
-        "reference_name": reference_name,
-        "reference_value": reference,
-    }
 
 
 def median(records: list[RunRecord], scheme: str, load: float, key: str) -> float:
@@ -98,7 +84,7 @@ def main() -> None:
     records, carried = measure()
     p99 = {scheme: median(records, scheme, LOW, "p99_us") for scheme in SIMULATED_P99_US}
     lines = [
-        entry(
+        benchmarks.record(
             f"p99 of netclone over baseline, load {LOW}",
             p99["netclone"] / p99["baseline"],
             "ratio",
@@ -108,7 +94,9 @@ def main() -> None:
     ]
     for scheme, simulated in SIMULATED_P99_US.items():
         lines.append(
-            entry(f"p99 of {scheme}, load {LOW}", p99[scheme], "us", "simulation", simulated)
+            benchmarks.record(
+                f"p99 of {scheme}, load {LOW}", p99[scheme], "us", "simulation", simulated
+            )
         )
     for scheme, name, limit in (
         ("c-clone", "below", C_CLONE_KEEPS),
@@ -116,12 +104,16 @@ def main() -> None:
     ):
         value = kept(records, scheme, HIGH)
         lines.append(
-            entry(f"{scheme}: achieved over offered, load {HIGH}", value, "ratio", name, limit)
+            benchmarks.record(
+                f"{scheme}: achieved over offered, load {HIGH}", value, "ratio", name, limit
+            )
         )
     unanswered = sum(record.unanswered for record in records)
-    lines.append(entry("unanswered requests of all runs", unanswered, "requests", "exactly", 0))
     lines.append(
-        entry(
+        benchmarks.record("unanswered requests of all runs", unanswered, "requests", "exactly", 0)
+    )
+    lines.append(
+        benchmarks.record(
             "requests through client, switch, server",
             carried.copies_per_s,
             "1/s",
@@ -129,9 +121,13 @@ def main() -> None:
             records[-1].offered_rps,
         )
     )
-    OUT.parent.mkdir(parents=True, exist_ok=True)
-    OUT.write_text(json.dumps(lines, indent=1) + "\n", encoding="utf-8")
+    for line in lines:
+        print(
+            f"  {line['name']:<42} {line['value']:10.3f} {line['unit']:<12}"
+            f" {line['reference_name']}: {line['reference_value']:g}"
+        )
+    benchmarks.write(OUT, lines)
 
 
 if __name__ == "__main__":
-    main()
+    benchmarks.run(main)

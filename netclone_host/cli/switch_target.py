@@ -11,11 +11,10 @@ from typing import Any, TypeVar
 import click
 
 from netclone_host.bpf import netns, state
-from netclone_host.bpf.journal import Attachment
 from netclone_host.bpf.loader import Role
 from netclone_host.control import live
+from netclone_host.control.attached import attached_switch
 from netclone_host.control.live import LiveSwitch
-from netclone_host.errors import UserError
 from netclone_host.rack.plan import Plan, check_rack_name
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -66,27 +65,6 @@ def _inside(namespace: str | None) -> Iterator[None]:
             yield
 
 
-def _attachment(target: Target) -> Attachment:
-    if target.port is not None:
-        attachment = state.attached_to(target.port)
-        if attachment.role != Role.SWITCH:
-            raise UserError(
-                f"{target.port} is attached as a {attachment.role}, not as a switch",
-                hint="'netclone-host status' lists roles",
-            )
-        return attachment
-    found = [one for one in state.attachments() if one.role == Role.SWITCH and one.complete]
-    if len(found) == 1:
-        return state.attached_to(found[0].ifnames[0])
-    if not found:
-        raise UserError(
-            "no switch is attached in this network namespace",
-            hint="attach one, or name a rack: --rack NAME",
-        )
-    ports = ", ".join(one.ifnames[0] for one in found)
-    raise UserError("several switches are attached here", hint=f"name one's port: --port {ports}")
-
-
 @contextlib.contextmanager
 def opened_switches(target: Target) -> Iterator[list[tuple[str | None, LiveSwitch]]]:
     """All switches of the target, with the namespace that each has to be used in."""
@@ -94,7 +72,7 @@ def opened_switches(target: Target) -> Iterator[list[tuple[str | None, LiveSwitc
         switches = []
         for namespace in target.namespaces:
             with _inside(namespace):
-                attachment = _attachment(target)
+                attachment = attached_switch(target.port, "--port")
                 switches.append((namespace, stack.enter_context(live.opened(attachment))))
         yield switches
 

@@ -32,9 +32,10 @@ def connect(name: TargetName, address: str | None) -> Backend:
     """The running switch. `address`: an interface of it (XDP), its Thrift port (BMv2), its
     gRPC address (Tofino); None is the usual one. UserError if it cannot be reached."""
     if name is TargetName.XDP:
-        from netclone_host.control.xdp_switch import XdpSwitch, find_switch
+        from netclone_host.control.attached import attached_switch
+        from netclone_host.control.xdp_switch import XdpSwitch
 
-        return XdpSwitch(find_switch(address))
+        return XdpSwitch(attached_switch(address, "--address"))
     if name is TargetName.BMV2:
         from netclone_host.control.bmv2 import Bmv2Switch
         from netclone_host.control.bmv2_cli import RuntimeCli

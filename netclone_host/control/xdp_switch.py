@@ -16,7 +16,6 @@ from ipaddress import IPv4Address, IPv6Address
 
 from netclone_host.bpf import abi, libbpf, maps, state
 from netclone_host.bpf.journal import Attachment
-from netclone_host.bpf.loader import Role
 from netclone_host.bpf.maps import Map
 from netclone_host.control import hold, plan, xdp
 from netclone_host.control.entries import Action, Changes, Fields, Key, Plan
@@ -34,23 +33,6 @@ from netclone_host.errors import UserError
 from netclone_host.topology import PortName
 
 _MAPS = (CONFIG, GROUPS, SERVERS, PORTS, CLONE_PORTS, FDB, "nc_filter")
-
-
-def find_switch(ifname: str | None) -> Attachment:
-    """The switch of this network namespace, or the one that `ifname` belongs to."""
-    found = [state.attached_to(ifname)] if ifname is not None else state.attachments()
-    switches = [a for a in found if a.role == Role.SWITCH.value]
-    if len(switches) == 1:
-        return switches[0]
-    if not switches:
-        raise UserError(
-            "no XDP switch is attached in this network namespace",
-            hint="attach one first: netclone-host attach PORT... --role switch --topology FILE",
-        )
-    raise UserError(
-        f"{len(switches)} XDP switches are attached in this network namespace",
-        hint="name an interface of the one that is meant with --address",
-    )
 
 
 class XdpSwitch:
