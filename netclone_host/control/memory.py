@@ -44,6 +44,7 @@ def tables_memory(
         _array("nc_health", abi.MAX_SERVERS, ctypes.sizeof(abi.Health)),
         _array("nc_filter", filter_tables * filter_slots, _WORD),
         _array("nc_requests", 1 << abi.REQUEST_SLOTS_LOG2, _WORD),
+        _array("nc_attempts", 1 << abi.REQUEST_SLOTS_LOG2, _WORD),
         _array("nc_fdb", 1 << abi.FDB_SLOTS_LOG2, _WORD),
         _array("nc_clone_ports", groups + 1, _WORD),
         TableMemory("devmaps of port pairs", pairs, pairs * _PAIR_DEVMAP_BYTES),

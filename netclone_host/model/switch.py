@@ -20,6 +20,7 @@ from netclone_host.model.packet import Clo, Flags, Packet, Type, Untouched, pars
 REQUEST_SLOTS_LOG2 = 16
 FDB_SLOTS = 4096
 STORED_CLONED, STORED_SECOND = 1 << 59, 1 << 60
+ATTEMPT_SHIFT = 59
 REFUSES_CLONES, LOAD_MASK = 1 << 31, (1 << 31) - 1
 
 
@@ -72,6 +73,7 @@ class Switch:
     state: dict[int, int] = field(default_factory=dict)  # StateT, ShadowT; default 0
     filter: dict[tuple[int, int], int] = field(default_factory=dict)  # FilterT: (IDX, slot)
     requests: dict[int, int] = field(default_factory=dict)  # cloned-request table: slot
+    attempts: dict[int, int] = field(default_factory=dict)  # clonings by slot of the request key
     fdb: dict[int, tuple[int, int]] = field(default_factory=dict)  # slot: (MAC, port)
     health: dict[int, Health] = field(default_factory=dict)
     sequence: int = 0  # the last REQ_ID
@@ -111,6 +113,7 @@ class Switch:
         self._identify(original)  # lines 2 - 3
         if decision.other is not None:  # lines 6 - 9
             original.clo, original.sid = Clo.ORIGINAL, decision.other
+            self._note_attempt(original)
             self._forget_past_self(original)
         partial = is_partial(packet)
         frame = self._send(packet, original, decision.chosen, partial)  # line 5
@@ -186,9 +189,24 @@ class Switch:
             packet.req_id = self.sequence
 
     def _forget_past_self(self, packet: Packet) -> None:
-        at = packet.idx, slot_of(packet.fingerprint, self.filter_slots_log2)
-        if self.filter.get(at) == packet.fingerprint:
+        fingerprint = self._fingerprint(packet)
+        at = packet.idx, slot_of(fingerprint, self.filter_slots_log2)
+        if self.filter.get(at) == fingerprint:
             del self.filter[at]
+
+    def _note_attempt(self, packet: Packet) -> None:
+        """Retransmissions keep their id; those of a message of one packet or many count once."""
+        if packet.client_id_valid and packet.pkt_index == 0:
+            slot = slot_of(packet.request_key, REQUEST_SLOTS_LOG2)
+            self.attempts[slot] = self.attempts.get(slot, 0) + 1
+
+    def _fingerprint(self, packet: Packet) -> int:
+        """What is kept in the filter tables: the packets of a longer response carry the attempt,
+        so that none meets what an earlier attempt's has left."""
+        if not (packet.multi_packet and packet.client_id_valid):
+            return packet.fingerprint
+        attempt = self.attempts.get(slot_of(packet.request_key, REQUEST_SLOTS_LOG2), 0)
+        return packet.fingerprint | attempt % 32 << ATTEMPT_SHIFT
 
     def _send(self, before: Packet, after: Packet, sid: int, partial: bool) -> tuple[int, bytes]:
         server = self.servers[sid]
@@ -285,11 +303,12 @@ class Switch:
         forwarded = self._forward(packet)
         if packet.clo == Clo.NONE or not packet.identified:
             return Outcome.of("ingress", "response_forwarded", forwarded)
-        at = packet.idx, slot_of(packet.fingerprint, self.filter_slots_log2)  # lines 17 - 18
-        if self.filter.get(at) == packet.fingerprint:  # lines 19 - 21
+        fingerprint = self._fingerprint(packet)
+        at = packet.idx, slot_of(fingerprint, self.filter_slots_log2)  # lines 17 - 18
+        if self.filter.get(at) == fingerprint:  # lines 19 - 21
             del self.filter[at]
             return Outcome.of("ingress", "filtered_slower_response")
-        self.filter[at] = packet.fingerprint  # lines 22 - 23
+        self.filter[at] = fingerprint  # lines 22 - 23
         return Outcome.of("ingress", "response_first", forwarded)
 
     def _forward(self, packet: Packet) -> tuple[int, bytes]:

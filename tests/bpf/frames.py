@@ -96,7 +96,7 @@ class Programs:
 
     def reset(self) -> None:
         """Tables as they are after attach; loading a switch anew takes the verifier longer."""
-        for name in ("nc_state", "nc_fdb", "nc_filter", "nc_requests", "nc_health"):
+        for name in ("nc_state", "nc_fdb", "nc_filter", "nc_requests", "nc_attempts", "nc_health"):
             entry = self.loaded.maps[name]
             empty = bytes(entry.value_size)
             entry.update_many(dict.fromkeys(range(entry.max_entries), empty))

@@ -77,6 +77,7 @@ def switches(draw: st.DrawFn, timed: bool) -> Scenario:
             "sequence": draw(st.sampled_from((0, 1, 0xFFFFFFFE, 0xFFFFFFFF, 1 << 17))),
             "filter": list(entries.values()),
             "requests": [],
+            "attempts": [],
             "owed": {},
         },
     )

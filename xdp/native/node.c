@@ -35,9 +35,10 @@ struct nc_env *nc_native_switch(const struct nc_switch_config *cfg)
 	node->health = calloc(NC_MAX_SERVERS, sizeof(*node->health));
 	node->filter = calloc(filter_slots(cfg), sizeof(*node->filter));
 	node->requests = calloc(1 << NC_REQUEST_SLOTS_LOG2, sizeof(*node->requests));
+	node->attempts = calloc(1 << NC_REQUEST_SLOTS_LOG2, sizeof(*node->attempts));
 	node->fdb = calloc(1 << NC_FDB_SLOTS_LOG2, sizeof(*node->fdb));
 	return checked(node, node->groups && node->servers && node->state && node->health &&
-				     node->filter && node->requests && node->fdb);
+				     node->filter && node->requests && node->attempts && node->fdb);
 }
 
 struct nc_env *nc_native_server(const struct nc_server_config *cfg)
@@ -72,6 +73,7 @@ void nc_native_free(struct nc_env *node)
 	free(node->health);
 	free(node->filter);
 	free(node->requests);
+	free(node->attempts);
 	free(node->fdb);
 	free(node->inflight);
 	free(node->answered);
@@ -96,6 +98,7 @@ void *nc_native_table(struct nc_env *node, const char *name, size_t *size)
 		{"nc_filter", node->filter,
 		 filter_slots(&node->switch_cfg) * sizeof(*node->filter)},
 		{"nc_requests", node->requests, sizeof(*node->requests) << NC_REQUEST_SLOTS_LOG2},
+		{"nc_attempts", node->attempts, sizeof(*node->attempts) << NC_REQUEST_SLOTS_LOG2},
 		{"nc_fdb", node->fdb, sizeof(*node->fdb) << NC_FDB_SLOTS_LOG2},
 		{"nc_server_cfg", &node->server_cfg, sizeof(node->server_cfg)},
 		{"nc_inflight", node->inflight, sizeof(*node->inflight) << NC_INFLIGHT_SLOTS_LOG2},

@@ -76,6 +76,7 @@ BPF_TABLE("array", u32, struct nc_health, nc_health, NC_MAX_SERVERS);
 BPF_TABLE("array", u32, nc_u64, nc_sequence, 1);
 BPF_TABLE("array", u32, nc_u64, nc_filter, NC_FILTER_ENTRIES);
 BPF_TABLE("array", u32, nc_u64, nc_requests, 1 << NC_REQUEST_SLOTS_LOG2);
+BPF_TABLE("array", u32, nc_u64, nc_attempts, 1 << NC_REQUEST_SLOTS_LOG2);
 BPF_TABLE("array", u32, nc_u64, nc_fdb, 1 << NC_FDB_SLOTS_LOG2);
 BPF_XDP_REDIRECT_MAP("devmap", struct bpf_devmap_val, nc_ports, NC_PORT_ENTRIES);
 BPF_PERCPU_ARRAY(nc_turn, nc_u64, 1);
@@ -140,6 +141,12 @@ NC_INLINE nc_u64 *nc_request_slot(struct nc_env *env, nc_u32 index)
 {
 	(void)env;
 	return nc_requests.lookup(&index);
+}
+
+NC_INLINE nc_u64 *nc_attempt_slot(struct nc_env *env, nc_u32 index)
+{
+	(void)env;
+	return nc_attempts.lookup(&index);
 }
 
 NC_INLINE nc_u64 *nc_fdb_slot(struct nc_env *env, nc_u32 index)

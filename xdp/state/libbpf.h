@@ -108,6 +108,7 @@ NC_ARRAY(nc_health, struct nc_health, NC_MAX_SERVERS, 0);
 NC_ARRAY(nc_sequence, nc_u64, 1, 0);
 NC_ARRAY(nc_filter, nc_u64, NC_DEFAULT_FILTER_TABLES << NC_FILTER_SLOTS_LOG2, 0);
 NC_ARRAY(nc_requests, nc_u64, 1 << NC_REQUEST_SLOTS_LOG2, 0);
+NC_ARRAY(nc_attempts, nc_u64, 1 << NC_REQUEST_SLOTS_LOG2, 0);
 NC_ARRAY(nc_fdb, nc_u64, 1 << NC_FDB_SLOTS_LOG2, 0);
 
 struct {
@@ -147,6 +148,7 @@ NC_SINGLE_ACCESSOR(nc_sequence_of, nc_u64, nc_sequence)
 NC_SINGLE_ACCESSOR(nc_turn_of, nc_u64, nc_turn)
 NC_ACCESSOR(nc_filter_slot, nc_u64, nc_filter)
 NC_ACCESSOR(nc_request_slot, nc_u64, nc_requests)
+NC_ACCESSOR(nc_attempt_slot, nc_u64, nc_attempts)
 NC_ACCESSOR(nc_fdb_slot, nc_u64, nc_fdb)
 
 NC_INLINE int nc_can_clone(struct nc_env *env, nc_u32 grp)

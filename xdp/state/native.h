@@ -22,6 +22,7 @@ struct nc_env {
 	nc_u64 turn;
 	nc_u64 *filter;	  /* n_filter_tables * (filter_mask + 1) */
 	nc_u64 *requests; /* 1 << NC_REQUEST_SLOTS_LOG2 */
+	nc_u64 *attempts; /* 1 << NC_REQUEST_SLOTS_LOG2 */
 	nc_u64 *fdb;	  /* 1 << NC_FDB_SLOTS_LOG2 */
 
 	/* server */
@@ -75,6 +76,7 @@ NC_LOOKUP(nc_health_of, struct nc_health, health, NC_MAX_SERVERS)
 NC_LOOKUP(nc_filter_slot, nc_u64, filter,
 	  env->switch_cfg.n_filter_tables *(env->switch_cfg.filter_mask + 1))
 NC_LOOKUP(nc_request_slot, nc_u64, requests, 1U << NC_REQUEST_SLOTS_LOG2)
+NC_LOOKUP(nc_attempt_slot, nc_u64, attempts, 1U << NC_REQUEST_SLOTS_LOG2)
 NC_LOOKUP(nc_fdb_slot, nc_u64, fdb, 1U << NC_FDB_SLOTS_LOG2)
 
 NC_INLINE nc_u64 *nc_sequence_of(struct nc_env *env)

@@ -132,6 +132,9 @@ class Native:
         requests = self.node.table("nc_requests", c_uint64)
         for slot, word in tables["requests"]:
             requests[slot] = int(word, 16)
+        attempts = self.node.table("nc_attempts", c_uint64)
+        for slot, count in tables.get("attempts", []):
+            attempts[slot] = count
         fdb = self.node.table("nc_fdb", c_uint64)
         for slot, word in form.fdb_words(tables, _same).items():
             fdb[slot] = word
@@ -159,6 +162,7 @@ class Native:
                 for i, word in _set(node.table("nc_filter", c_uint64))
             ],
             "requests": [[i, hex(word)] for i, word in _set(node.table("nc_requests", c_uint64))],
+            "attempts": [list(entry) for entry in _set(node.table("nc_attempts", c_uint64))],
             "fdb": dict(
                 form.fdb_entry(word, _same) for _, word in _set(node.table("nc_fdb", c_uint64))
             ),

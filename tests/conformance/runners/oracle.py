@@ -63,6 +63,7 @@ def build_switch(config: dict[str, Any], tables: Tables) -> model.Switch:
         state={int(sid): queue for sid, queue in tables["state"].items()},
         filter={(idx, slot): int(word, 16) for idx, slot, word in tables["filter"]},
         requests={slot: int(word, 16) for slot, word in tables["requests"]},
+        attempts=dict(tables.get("attempts", [])),
         sequence=tables["sequence"],
     )
     for mac, port in tables["fdb"].items():
@@ -112,6 +113,7 @@ def read_switch(switch: model.Switch, now_ns: int) -> Tables:
         "sequence": switch.sequence,
         "filter": [[idx, slot, hex(word)] for (idx, slot), word in switch.filter.items()],
         "requests": [[slot, hex(word)] for slot, word in switch.requests.items()],
+        "attempts": [[slot, count] for slot, count in switch.attempts.items()],
         "owed": {str(sid): health.owed for sid, health in switch.health.items()},
     }
 

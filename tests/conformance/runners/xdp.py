@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import os
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from netclone_host import counters
@@ -16,7 +17,7 @@ from netclone_host.bpf.maps import Map, MapType
 from netclone_host.bpf.testrun import TcAction, XdpAction, prog_test_run
 from netclone_host.bpf.xdp import XdpMode
 from netclone_host.counters import Hook
-from netclone_host.model.packet import UDP, parse
+from netclone_host.model.packet import UDP, Untouched, parse, slot_of
 from tests.conformance.playing import Seen
 from tests.conformance.runners import tables as form
 from tests.conformance.runners.cabling import LINUX, Cabling
@@ -171,6 +172,7 @@ class _SwitchTables:
         self._maps, self.cabling = loaded.maps, cabling
         self._filter = Words(loaded.maps["nc_filter"])
         self._requests = Words(loaded.maps["nc_requests"])
+        self._attempts = Words(loaded.maps["nc_attempts"])
         self._fdb = Words(loaded.maps["nc_fdb"])
         self._clone_program = loaded.programs["nc_switch_clone"]
         self._pairs: dict[int, tuple[int, int]] = {}
@@ -190,10 +192,11 @@ class _SwitchTables:
         _update(maps["nc_servers"], servers)
         _update(maps["nc_state"], {int(sid): n for sid, n in tables["state"].items()})
         if scenario.name == GENERATED:
-            for words in (self._filter, self._requests, self._fdb):
+            for words in (self._filter, self._requests, self._attempts, self._fdb):
                 words.clear()
         self._filter.fill(_filter_words(tables), _filter_words(scenario.after))
         self._requests.fill(_request_words(tables), _request_words(scenario.after))
+        self._attempts.fill(dict(tables.get("attempts", [])), dict(_attempt_slots(scenario)))
         self._fdb.fill(
             form.fdb_words(tables, self._port_of), form.fdb_words(scenario.after, self._port_of)
         )
@@ -247,6 +250,7 @@ class _SwitchTables:
                 [i // slots, i % slots, hex(word)] for i, word in self._filter.nonzero(everywhere)
             ],
             "requests": [[i, hex(word)] for i, word in self._requests.nonzero(everywhere)],
+            "attempts": [list(entry) for entry in self._attempts.nonzero(everywhere)],
             "fdb": dict(
                 form.fdb_entry(word, self._number_of) for _, word in self._fdb.nonzero(everywhere)
             ),
@@ -298,6 +302,17 @@ def _filter_words(tables: Tables) -> dict[int, int]:
 
 def _request_words(tables: Tables) -> dict[int, int]:
     return {slot: int(word, 16) for slot, word in tables["requests"]}
+
+
+def _attempt_slots(scenario: Scenario) -> Iterator[tuple[int, int]]:
+    """(slot, 0) of each request that may be counted there."""
+    for step in scenario.steps:
+        try:
+            packet = parse(step.frame, tuple(scenario.config["ports"]), abi.MAX_GROUPS, 256)
+        except Untouched:
+            continue
+        if packet.client_id_valid:
+            yield slot_of(packet.request_key, abi.REQUEST_SLOTS_LOG2), 0
 
 
 def _update(table: Map, entries: dict[int, Any]) -> None:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Section 3.7, multi-packet messages: all packets of a request go the same way."""
 
+from collections.abc import Callable
 from typing import Any
 
 from tests.conformance.frames import Frame, request, response, server
-from tests.conformance.writing import Book, address, filter_slot, fingerprint, held
+from tests.conformance.writing import Book, Writing, address, filter_slot, fingerprint, held
 
 S0, S1 = server(0), server(1)
 CLONED, SECOND = 1 << 59, 1 << 60
@@ -201,6 +202,7 @@ def responses(book: Book) -> None:
         fast, slow = answer(index % 2, index, 4, 2), answer(1 - index % 2, index, 4, 2)
         scenario.send(1 + index % 2, fast, (7, fast), counts="response_first")
         scenario.send(2 - index % 2, slow, counts="filtered_slower_response")
+    retransmitted(book, answer)
     last = answer(0, 254, 255, 2)
     book.switch("multi-response-255-packets", "the last of the longest message").send(
         1, last, (7, last), counts="response_first"
@@ -209,3 +211,56 @@ def responses(book: Book) -> None:
     book.switch(
         "multi-response-index-without-count", "PKT_INDEX counts only with PKT_COUNT > 1"
     ).send(1, lone, (7, lone), counts="response_first").leaves(filter=[held(1, 70, 4)])
+
+
+def retransmitted(book: Book, answer: Callable[..., Frame]) -> None:
+    ask = part(0, count=1)
+    original = ask.to(S0, clo=1, sid=1)
+    slot = decision(0)[0]
+
+    def asked(scenario: Writing) -> None:
+        scenario.send(7, ask, (1, original), (2, original.to(S1, clo=2)), counts="cloned")
+
+    def answered(scenario: Writing, sid: int, counter: str) -> None:
+        for index in range(3):
+            frame = answer(sid, index, 3, 2)
+            out = [(7, frame)] if counter == "response_first" else []
+            scenario.send(1 + sid, frame, *out, counts=counter)
+
+    scenario = book.switch(
+        "multi-response-to-retransmission",
+        "the packets of the one response to the first attempt do not stop those to the second",
+    )
+    for sid in (0, 1):
+        asked(scenario)
+        answered(scenario, sid, "response_first")
+    answered(scenario, 0, "filtered_slower_response")
+    scenario.leaves(attempts=[[slot, 2]])
+
+    scenario = book.switch(
+        "multi-response-attempts-wrap", "five bits of the attempt count", attempts=[[slot, 31]]
+    )
+    asked(scenario)
+    frame = answer(0, 2, 3, 2)
+    scenario.send(1, frame, (7, frame), counts="response_first").leaves(
+        attempts=[[slot, 32]], filter=[held(0, 70, 4, pkt_index=2)]
+    )
+
+    scenario = book.switch(
+        "multi-response-same-attempt",
+        "a later packet of a request sent again is no new attempt",
+        requests=[decision(CLONED)],
+        attempts=[[slot, 1]],
+    )
+    late = part(2).to(S0, clo=1, sid=1)
+    scenario.send(7, part(2), (1, late), (2, late.to(S1, clo=2)), counts="cloned")
+    answered(scenario, 1, "response_first")
+    answered(scenario, 0, "filtered_slower_response")
+
+    busy = book.switch(
+        "multi-response-not-cloned-again",
+        "an attempt that is not cloned does not count: its response is not filtered",
+        state=FIRST_BUSY,
+        attempts=[[slot, 1]],
+    )
+    busy.send(7, ask, (1, ask.to(S0)), counts="not_cloned")

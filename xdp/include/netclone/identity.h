@@ -13,6 +13,7 @@ enum {
 #define NC_FP_PRESENT (1ULL << 56)
 #define NC_FP_CLIENT_ID (1ULL << 57)
 #define NC_FP_MULTI (1ULL << 58)
+#define NC_FP_ATTEMPT_SHIFT 59 /* five bits, in a filter table only */
 /* Decisions in an entry of the cloned-request table. */
 #define NC_REQUEST_CLONED (1ULL << 59)
 #define NC_REQUEST_SECOND (1ULL << 60)

@@ -11,6 +11,7 @@
  *           nc_u64 *nc_sequence_of(env)
  *           nc_u64 *nc_filter_slot(env, index)                FilterT, all tables in a row
  *           nc_u64 *nc_request_slot(env, index)               cloned-request table
+ *           nc_u64 *nc_attempt_slot(env, index)               clonings of one request
  *           nc_u64 *nc_fdb_slot(env, index)
  *           int nc_can_clone(env, grp)                        the group's devmap is there
  *           nc_u16 nc_frame_sum(frame handle, offset, len)    sum of bytes of the frame,

@@ -238,6 +238,44 @@ NC_INLINE nc_u32 nc_remember(struct nc_message *m, nc_u32 choice, nc_u32 usable)
 	return before == NC_CHOICE_NONE ? choice : before;
 }
 
+/* ---- retransmissions: a request whose id is the client's may be sent again, and what the packets
+ * of the last attempt's response have left in the filter tables is not for this one's. How many
+ * packets that were, nobody knows; so their fingerprints carry the attempt. Requests that share a
+ * slot count each other's attempts, which can only let a slower response pass. ---- */
+
+NC_INLINE nc_u64 *nc_attempts_of(struct nc_env *env, const struct nc_header *h)
+{
+	nc_u64 key = nc_request_key(NC_WAY_ANY, h, nc_ntohl(h->req_id));
+
+	return nc_attempt_slot(env, nc_slot(key, (1U << NC_REQUEST_SLOTS_LOG2) - 1));
+}
+
+/* A request is being cloned. A plain store: an update lost to another CPU's has the same effect. */
+NC_INLINE void nc_note_attempt(enum nc_way way, struct nc_env *env, const struct nc_header *h)
+{
+	nc_u64 *attempts;
+
+	if (!nc_extension(way, nc_has_client_id(h) && h->pkt_index == 0))
+		return;
+	attempts = nc_attempts_of(env, h);
+	if (attempts)
+		++*(volatile nc_u64 *)attempts;
+}
+
+/* What a packet leaves in a filter table, and looks for there. */
+NC_INLINE nc_u64 nc_filter_fingerprint(enum nc_way way, struct nc_env *env,
+				       const struct nc_header *h, nc_u32 req_id)
+{
+	nc_u64 fingerprint = nc_fingerprint(way, h, req_id), *attempts;
+
+	if (nc_extension(way, nc_is_multi_packet(h) && nc_has_client_id(h))) {
+		attempts = nc_attempts_of(env, h);
+		if (attempts)
+			fingerprint |= *(volatile nc_u64 *)attempts << NC_FP_ATTEMPT_SHIFT;
+	}
+	return fingerprint;
+}
+
 /* ---- routing ---- */
 
 /* Nothing is cloned while the group's devmap is missing or may be about to belong to another
@@ -337,7 +375,7 @@ NC_INLINE void nc_filter_open(enum nc_way way, struct nc_env *env,
 			      const struct nc_switch_config *cfg, const struct nc_header *h,
 			      nc_u32 req_id)
 {
-	nc_u64 fingerprint = nc_fingerprint(way, h, req_id);
+	nc_u64 fingerprint = nc_filter_fingerprint(way, env, h, req_id);
 	nc_u64 *slot = nc_filter_slot_of(env, cfg, h->idx, fingerprint);
 
 	if (slot && *(volatile nc_u64 *)slot == fingerprint)
@@ -350,7 +388,7 @@ NC_INLINE enum nc_counter nc_filter_response(enum nc_way way, struct nc_env *env
 					     const struct nc_switch_config *cfg,
 					     const struct nc_header *h)
 {
-	nc_u64 fingerprint = nc_fingerprint(way, h, nc_ntohl(h->req_id));
+	nc_u64 fingerprint = nc_filter_fingerprint(way, env, h, nc_ntohl(h->req_id));
 	nc_u64 *slot = nc_filter_slot_of(env, cfg, h->idx, fingerprint);
 
 	if (!slot || nc_swap(slot, fingerprint) != fingerprint)
