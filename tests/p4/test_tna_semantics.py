@@ -11,6 +11,7 @@ import pytest
 from tests.conformance.playing import play
 from tests.conformance.scenario import Scenario
 from tests.p4 import tna_rules
+from tests.p4.conftest import Build
 from tests.p4.report_module import report
 from tests.p4.test_conformance import SCENARIOS
 from tests.p4.tna_interpreter.pipeline import Pipeline
@@ -22,7 +23,13 @@ def target(tofino_build: Path) -> TnaTarget:
     return TnaTarget(Pipeline(report.front_end_dump(tofino_build)))
 
 
+@pytest.fixture(scope="module")
+def wide(tofino_builds: Build) -> TnaTarget:
+    return TnaTarget(Pipeline(report.front_end_dump(tofino_builds("wide fingerprints"))))
+
+
 SAME = [scenario for scenario in SCENARIOS if not tna_rules.difference(scenario)]
+WIDE = [scenario for scenario in SCENARIOS if not tna_rules.difference(scenario, wide=True)]
 OTHERWISE = [scenario for scenario in SCENARIOS if tna_rules.difference(scenario)]
 
 
@@ -36,6 +43,11 @@ def test_documented_difference_is_one(target: TnaTarget, scenario: Scenario) -> 
     """What the list of differences excuses, the program really does otherwise."""
     with pytest.raises(AssertionError):
         play(target, scenario)
+
+
+@pytest.mark.parametrize("scenario", WIDE, ids=lambda scenario: scenario.name)
+def test_wide_fingerprints_as_the_oracle(wide: TnaTarget, scenario: Scenario) -> None:
+    play(wide, scenario)
 
 
 def test_most_of_the_corpus_is_played() -> None:

@@ -26,18 +26,23 @@ _DIFFERENCES = {
     r"write-vlan": "hosts are entries, and tags mean nothing to them",
     r"multi-(cloned|cloned-although-busy-now|cloned-turned|out-of-order|two-requests"
     r"|racksched-second-stored|racksched-stays-with-second|state-changes-between"
-    r"|past-self-of-that-packet)": "no cloned-request table",
-    r"client-id-zero-zero|multi-response-(longer-than-tables|interleaved|255-packets)": "a slot "
-    "holds REQ_ID alone",
+    r"|past-self-of-that-packet)|racksched-alone-multi-packet": "no cloned-request table",
     r"tables-last-of-(4|16)|multi-response-4-packets": "two filter tables",
 }
+
+# The same where a slot holds REQ_ID alone.
+_NARROW = (
+    r"client-id-zero-zero|multi-response-(longer-than-tables|interleaved|255-packets)",
+    "narrow fingerprints",
+)
 
 Frames = list[tuple[int, bytes]]
 
 
-def difference(scenario: Scenario) -> str:
-    """Why the program plays this scenario otherwise; empty if it does not."""
-    for pattern, reason in _DIFFERENCES.items():
+def difference(scenario: Scenario, *, wide: bool = False) -> str:
+    """Why the program plays this scenario otherwise; empty if it does not. `wide`: it was built
+    with -DNETCLONE_WIDE_FINGERPRINTS."""
+    for pattern, reason in (*_DIFFERENCES.items(), *([] if wide else [_NARROW])):
         if re.fullmatch(pattern, scenario.name):
             return reason
     return ""

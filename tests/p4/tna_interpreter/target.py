@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from netclone_host.control.entries import Plan
 from netclone_host.control.p4_plan import TOFINO
 from netclone_host.control.p4_schema import numbers_of
@@ -10,7 +12,9 @@ from netclone_host.control.tofino import SCHEMAS
 from tests.conformance.playing import Seen
 from tests.conformance.scenario import Scenario, Step, Tables
 from tests.p4 import scenario_plan, tna_rules
+from tests.p4.tna_interpreter.externs import Register
 from tests.p4.tna_interpreter.pipeline import Member, Pipeline
+from tests.p4.tna_interpreter.values import Struct
 
 _SEQUENCE = "SwitchIngress.sequence.sequence"
 
@@ -30,8 +34,8 @@ class TnaTarget:
             registers["SwitchIngress.states.state"].write(int(sid), queue)
             registers["SwitchIngress.states.shadow_state"].write(int(sid), queue)
         registers[_SEQUENCE].write(0, _signed(scenario.before["sequence"]))
-        for cell in tna_rules.cells(scenario.before["filter"]):
-            registers[cell.register].write(cell.slot, cell.req_id)
+        self._filters = _Wide(registers) if _Wide.is_of(registers) else _Narrow(registers)
+        self._filters.write(scenario.before["filter"])
 
     def feed(self, step: Step) -> Seen:
         counter = self._pipeline.counter
@@ -46,18 +50,71 @@ class TnaTarget:
         registers = self._pipeline.registers
         states = registers["SwitchIngress.states.state"].cells
         assert states == registers["SwitchIngress.states.shadow_state"].cells
-        held = {
-            tna_rules.Cell(idx, slot, req_id)
-            for idx in range(TOFINO.limits.filter_tables)
-            for slot, req_id in registers[_filter(idx)].cells.items()
-            if req_id
-        }
         return {
             **self._scenario.after,
             "state": {str(sid): queue for sid, queue in states.items()},
             "sequence": registers[_SEQUENCE].read(0) & 0xFFFFFFFF,
-            "filter": tna_rules.filters_of(self._scenario, held),
+            "filter": self._filters.read(self._scenario),
         }
+
+
+Registers = dict[str, Register]
+_TABLES = range(TOFINO.limits.filter_tables)
+
+
+class _Narrow:
+    """FilterT in words of 32 bits."""
+
+    def __init__(self, registers: Registers) -> None:
+        self._registers = registers
+
+    def write(self, filters: list[list[Any]]) -> None:
+        for cell in tna_rules.cells(filters):
+            self._registers[cell.register].write(cell.slot, cell.req_id)
+
+    def read(self, scenario: Scenario) -> list[list[Any]]:
+        held = {
+            tna_rules.Cell(idx, slot, req_id)
+            for idx in _TABLES
+            for slot, req_id in self._registers[tna_rules.Cell(idx, 0, 0).register].cells.items()
+            if req_id
+        }
+        return tna_rules.filters_of(scenario, held)
+
+
+class _Wide:
+    """FilterT with whole fingerprints: a table is two registers."""
+
+    def __init__(self, registers: Registers) -> None:
+        self._registers = registers
+
+    @staticmethod
+    def is_of(registers: Registers) -> bool:
+        return _Wide._name(0, high=False) in registers
+
+    @staticmethod
+    def _name(idx: int, *, high: bool) -> str:
+        return f"SwitchIngress.filter.filter_{idx}.{'high' if high else 'low'}.filter"
+
+    def write(self, filters: list[list[Any]]) -> None:
+        for idx, _, word in filters:
+            number = int(word, 16)
+            high, slot = divmod(scenario_plan.slot_of(number), 1 << 16)
+            pair = Struct(id=number & 0xFFFFFFFF, mark=number >> 32)
+            self._registers[self._name(idx, high=bool(high))].write(slot, pair)
+
+    def read(self, scenario: Scenario) -> list[list[Any]]:
+        return [
+            [idx, high << 16 | slot, hex(pair["mark"] << 32 | pair["id"])]
+            for idx in _TABLES
+            for high in (False, True)
+            for slot, pair in self._registers[self._name(idx, high=high)].cells.items()
+            if pair["mark"]
+        ]
+
+
+def _signed(number: int) -> int:
+    return number - (1 << 32) if number >> 31 else number
 
 
 def _signed(number: int) -> int:
