@@ -136,10 +136,11 @@ def _hash_functions(bits: dict[str, Any]) -> int:
 
 
 def compiler_version() -> str:
+    """What it says of itself; p4c does not know its own revision."""
     done = subprocess.run(
         [find(COMPILER), "--version"], capture_output=True, text=True, check=False
     )
-    return " ".join((done.stdout or done.stderr).split())
+    return " ".join([COMPILER, *(done.stdout or done.stderr).split()[1:]])
 
 
 def print_usage(name: str, usage: Usage) -> None:

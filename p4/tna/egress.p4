@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Nothing is left to do behind the traffic manager: every packet bypasses this pipeline. */
+/* Nothing is left to do behind the traffic manager: a packet passes as it is. */
 #ifndef NETCLONE_TNA_EGRESS
 #define NETCLONE_TNA_EGRESS
 

@@ -101,7 +101,6 @@ control SwitchIngress(inout headers_t hdr, inout metadata_t meta,
             meta.nc.elsewhere = meta.nc.host_known;
         }
         admission.apply(hdr, meta.nc);
-        for_tm.bypass_egress = 1;
         if (meta.nc.elsewhere == 1 &&
             (meta.nc.role == ROLE_RESPONSE || meta.nc.role == ROLE_CLONED_RESPONSE)) {
             to_own_pipeline();

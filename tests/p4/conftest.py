@@ -14,6 +14,15 @@ from tests.p4.report_module import report
 
 Build = Callable[[str], Path]
 
+_COMPILE_TIMEOUT_S = 3600
+"""An unoptimised p4c takes minutes for one build, on a busy machine ten."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "tofino_builds" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.timeout(_COMPILE_TIMEOUT_S))
+
 
 @pytest.fixture(scope="session")
 def tofino_builds(tmp_path_factory: pytest.TempPathFactory) -> Build:

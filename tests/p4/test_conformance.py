@@ -13,6 +13,9 @@ from tests.conformance.scenario import Scenario, corpus
 from tests.p4 import bmv2, scenario_plan, tools
 from tests.p4.nanomsg import PacketPort
 
+# The compiler comes first, and an unoptimised one takes its time.
+pytestmark = pytest.mark.timeout(1200)
+
 
 def beyond_the_program(scenario: Scenario) -> str:
     """Why a P4 switch does not have this rule; empty if it has."""

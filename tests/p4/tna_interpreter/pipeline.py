@@ -142,7 +142,6 @@ class Pipeline:
         data = self._deparse(hdr, meta, of_deparser) + packet.rest
         unicast = of_tm["ucast_egress_port"] != _NO_PORT
         assert unicast or of_tm["mcast_grp_a"] or of_deparser["drop_ctl"], "a frame without a way"
-        assert of_tm["bypass_egress"] == 1
         ports = self.tm.outputs(of_tm, of_deparser["drop_ctl"], unicast)
         return [(leaves, data) for leaves in ports]
 
