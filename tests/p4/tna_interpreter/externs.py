@@ -69,12 +69,29 @@ class PacketOut(Extern):
 
 
 class Register(Extern):
-    """An array of numbers or pairs. A packet touches it at most once: that is checked."""
+    """An array of numbers or pairs, another one in each pipeline. A packet touches it at most
+    once a pass: that is checked."""
 
     def __init__(self, size: int, initial: Value) -> None:
         self.size, self.initial = size, initial
-        self.cells: dict[int, Value] = {}
+        self.pipe = 0
         self.touched = False
+        self._cells: dict[int, dict[int, Value]] = {}
+
+    def start_pass(self, pipe: int) -> None:
+        self.pipe, self.touched = pipe, False
+
+    def reset(self) -> None:
+        self._cells.clear()
+        self.pipe = 0
+
+    @property
+    def cells(self) -> dict[int, Value]:
+        """Of the pipeline of the last pass."""
+        return self.cells_of(self.pipe)
+
+    def cells_of(self, pipe: int) -> dict[int, Value]:
+        return self._cells.setdefault(pipe, {})
 
     def read(self, index: int) -> Value:
         assert 0 <= index < self.size, f"index {index} of {self.size}"

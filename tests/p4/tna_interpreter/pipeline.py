@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A Tofino pipeline with its traffic manager: frames in, frames out, recirculation between."""
+"""Tofino's pipelines with their traffic manager: frames in, frames out, recirculation between."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tests.p4.tna_interpreter.values import Struct, Types, Value, copied
 
 RECIRCULATION_PORT = 68
 PORT_METADATA_BYTES = 8
+PIPE_SHIFT, PORT_MASK = 7, 0x7F
 _NO_PORT = 0x1FF
 _MAX_PASSES = 8
 _WIDTHS = {"XOR8": 8, "XOR16": 16, "XOR32": 32}
@@ -47,7 +48,8 @@ class TrafficManager:
 
 
 class Pipeline:
-    """One pipeline of the program: pipe 0 has ports 0 .. 127, and so on."""
+    """The program in all pipelines: pipe 0 has ports 0 .. 127, and so on. Entries are the same in
+    all of them, registers are not."""
 
     def __init__(self, dump: Path) -> None:
         declarations = load(dump)
@@ -107,26 +109,29 @@ class Pipeline:
         for table in self.tables.values():
             table.clear()
         for register in self.registers.values():
-            register.cells.clear()
+            register.reset()
         self.counter.packets.clear()
         self.tm.groups.clear()
 
     # ---- packets ----
 
     def feed(self, port: int, frame: bytes) -> list[tuple[int, bytes]]:
-        """Everything that leaves by a port, second passes included."""
+        """Everything that leaves by a port, second passes included. `entered` lists the ports by
+        which it came into a pipeline, the first one first."""
         out, pending = [], [(port, frame)]
+        self.entered: list[int] = []
         for _ in range(_MAX_PASSES):
             if not pending:
                 return out
+            self.entered.append(pending[0][0])
             for leaves, what in self._pass(*pending.pop(0)):
-                recirculates = leaves & 0x7F == RECIRCULATION_PORT
+                recirculates = leaves & PORT_MASK == RECIRCULATION_PORT
                 (pending if recirculates else out).append((leaves, what))
         raise AssertionError(f"a frame goes round and round: {frame.hex()}")
 
     def _pass(self, port: int, frame: bytes) -> list[tuple[int, bytes]]:
         for register in self.registers.values():
-            register.touched = False
+            register.start_pass(port >> PIPE_SHIFT)
         packet = externs.PacketIn(self._ahead_of(port) + frame)
         parser = Machine(self.types, self._scope_of(self.parser, packet))
         try:
