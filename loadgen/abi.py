@@ -1,13 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The structs of loadgen/native/{client,server,io,mix}.h as ctypes; sizes are checked on load."""
+"""The structs of loadgen/native/{client,mix,plain_client}.h as ctypes, and the library with the
+signatures of its functions; the sizes of all structs are checked when it is loaded."""
 
 from __future__ import annotations
 
 import ctypes
 import functools
-from ctypes import c_double, c_int32, c_int64, c_uint8, c_uint32, c_uint64, c_void_p
+from ctypes import c_double, c_int32, c_int64, c_uint32, c_uint64, c_void_p
 from enum import IntEnum, IntFlag
 
+from loadgen.abi_io import AlignedPeer, SocketOptions, XdpOptions
+from loadgen.abi_servers import (
+    CoordinatorConfig,
+    CoordinatorServer,
+    ServerConfig,
+    ServerNode,
+    StoreConfig,
+    WorkerConfig,
+)
 from loadgen.native import NativeDist, NativeHist, library
 from netclone_host.errors import UserError
 
@@ -35,50 +45,6 @@ class ClientEnd(IntEnum):
     STOPPED = 1
     IO = 2
     TRACE = 3
-
-
-class ServerFlag(IntFlag):
-    """`enum lg_server_flags`."""
-
-    STAMP = 1
-
-
-class Peer(ctypes.Structure):
-    """`struct lg_peer`: an address, opaque here."""
-
-    _fields_ = [("address", c_uint8 * 28), ("mac", c_uint8 * 6), ("reserved", c_uint8 * 2)]
-
-
-class AlignedPeer(ctypes.Union):
-    """`struct lg_peer` with the alignment of its socket address."""
-
-    _fields_ = [("peer", Peer), ("align", c_uint32)]
-
-
-class SocketOptions(ctypes.Structure):
-    """`struct lg_socket_options`."""
-
-    _fields_ = [
-        ("netns", ctypes.c_char_p),
-        ("buffer_bytes", c_uint32),
-        ("kernel_timestamps", c_uint32),
-        ("busy_poll_us", c_uint32),
-        ("reserved", c_uint32),
-    ]
-
-
-class XdpOptions(ctypes.Structure):
-    """`struct lg_xdp_options`."""
-
-    _fields_ = [
-        ("netns", ctypes.c_char_p),
-        ("ifname", ctypes.c_char_p),
-        ("xsks_map_fd", c_int32),
-        ("first_queue", c_uint32),
-        ("n_queues", c_uint32),
-        ("flags", c_uint32),
-        ("local", AlignedPeer),
-    ]
 
 
 class Mix(ctypes.Structure):
@@ -164,85 +130,6 @@ class ClientResult(ctypes.Structure):
     ]
 
 
-class ServerNode(ctypes.Structure):
-    """`struct lg_server_node`."""
-
-    _fields_ = [
-        ("io", c_void_p),
-        ("workers", c_uint32),
-        ("sid", c_uint32),
-        ("flags", c_uint32),
-        ("queue_limit", c_uint32),
-        ("app_state", ctypes.POINTER(c_uint32)),
-        ("service", NativeDist),
-        ("received", c_uint64),
-        ("answered", c_uint64),
-        ("clones_dropped", c_uint64),
-        ("rejected", c_uint64),
-        ("invalid", c_uint64),
-        ("pings", c_uint64),
-        ("send_errors", c_uint64),
-        ("max_queue", c_uint64),
-        ("busy_ns", c_uint64),
-        ("abandoned", c_uint64),
-    ]
-
-
-class ServerConfig(ctypes.Structure):
-    """`struct lg_server_config`."""
-
-    _fields_ = [
-        ("nodes", ctypes.POINTER(ServerNode)),
-        ("n_nodes", c_uint32),
-        ("busy", c_uint32),
-        ("seed", c_uint64),
-        ("stop", ctypes.POINTER(c_uint32)),
-        ("service", ctypes.POINTER(NativeHist)),
-        ("overrun", ctypes.POINTER(NativeHist)),
-    ]
-
-
-class CoordinatorServer(ctypes.Structure):
-    """`struct lg_coordinator_server`."""
-
-    _fields_ = [
-        ("peer", AlignedPeer),
-        ("slots", c_uint32),
-        ("in_use", c_uint32),
-        ("sent", c_uint64),
-        ("answered", c_uint64),
-    ]
-
-
-class CoordinatorConfig(ctypes.Structure):
-    """`struct lg_coordinator_config`."""
-
-    _fields_ = [
-        ("io", c_void_p),
-        ("servers", ctypes.POINTER(CoordinatorServer)),
-        ("n_servers", c_uint32),
-        ("busy", c_uint32),
-        ("seed", c_uint64),
-        ("timeout_ns", c_uint64),
-        ("queue_limit", c_uint32),
-        ("client_id", c_uint32),
-        ("stop", ctypes.POINTER(c_uint32)),
-        ("requests", c_uint64),
-        ("cloned", c_uint64),
-        ("forwarded", c_uint64),
-        ("queued", c_uint64),
-        ("rejected", c_uint64),
-        ("first_responses", c_uint64),
-        ("redundant_responses", c_uint64),
-        ("stale_responses", c_uint64),
-        ("timeouts", c_uint64),
-        ("invalid", c_uint64),
-        ("send_errors", c_uint64),
-        ("max_queue", c_uint64),
-        ("cpu_ns", c_uint64),
-    ]
-
-
 class TraceEntry(ctypes.Structure):
     """`struct lg_trace_entry`."""
 
@@ -253,48 +140,6 @@ class TraceEntry(ctypes.Structure):
         ("recv_ns", c_uint64),
         ("sid", c_uint32),
         ("clo", c_uint32),
-    ]
-
-
-class WorkerConfig(ctypes.Structure):
-    """`struct lg_worker_config`."""
-
-    _fields_ = [
-        ("fd", c_int32),
-        ("workers", c_uint32),
-        ("sid", c_uint32),
-        ("stamp", c_uint32),
-        ("queue_limit", c_uint32),
-        ("busy", c_uint32),
-        ("seed", c_uint64),
-        ("app_state", ctypes.POINTER(c_uint32)),
-        ("service", NativeDist),
-        ("stop", ctypes.POINTER(c_uint32)),
-        ("received", c_uint64),
-        ("answered", c_uint64),
-        ("clones_dropped", c_uint64),
-        ("rejected", c_uint64),
-        ("invalid", c_uint64),
-        ("pings", c_uint64),
-        ("send_errors", c_uint64),
-        ("max_queue", c_uint64),
-        ("busy_ns", c_uint64),
-        ("abandoned", c_uint64),
-        ("service_seen", ctypes.POINTER(NativeHist)),
-        ("ready", c_uint32),
-        ("reserved", c_uint32),
-    ]
-
-
-class StoreConfig(ctypes.Structure):
-    """`struct lg_store_config`."""
-
-    _fields_ = [
-        ("kind", c_uint32),
-        ("reserved", c_uint32),
-        ("socket_path", ctypes.c_char_p),
-        ("objects", c_uint64),
-        ("timeout_ns", c_uint64),
     ]
 
 

@@ -18,15 +18,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from loadgen.abi import (
-    AlignedPeer,
-    ClientConfig,
-    ClientEnd,
-    ClientFlag,
-    ClientResult,
-    Mix,
-    traffic_library,
-)
+from loadgen.abi import ClientConfig, ClientEnd, ClientFlag, ClientResult, Mix, traffic_library
+from loadgen.abi_io import AlignedPeer
 from loadgen.arrivals import POISSON, Arrivals
 from loadgen.distributions import Kind
 from loadgen.endpoints import Endpoint, UdpIo, native_peers

@@ -14,7 +14,8 @@ import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadgen.abi import CoordinatorConfig, CoordinatorServer, traffic_library
+from loadgen.abi import traffic_library
+from loadgen.abi_servers import CoordinatorConfig, CoordinatorServer
 from loadgen.endpoints import Endpoint, UdpIo, native_peer
 from loadgen.running import NativeThread, Running
 from loadgen.servers import DEFAULT_WORKERS, QUEUE_LIMIT

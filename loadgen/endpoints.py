@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from loadgen.abi import AlignedPeer, SocketOptions, traffic_library
+from loadgen.abi import traffic_library
+from loadgen.abi_io import AlignedPeer, SocketOptions
 from netclone_host.errors import UserError
 
 DEFAULT_PORT = 1000

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from pyroute2 import IPRoute
 
-from loadgen.abi import AlignedPeer
+from loadgen.abi_io import AlignedPeer
 from loadgen.endpoints import Endpoint
 from netclone_host.bpf import netns
 from netclone_host.errors import UserError

@@ -17,7 +17,8 @@ import mmap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadgen.abi import ServerConfig, ServerFlag, ServerNode, WorkerConfig, traffic_library
+from loadgen.abi import traffic_library
+from loadgen.abi_servers import ServerConfig, ServerFlag, ServerNode, WorkerConfig
 from loadgen.endpoints import Endpoint, UdpIo
 from loadgen.io import SOCKET, IoOptions, open_io
 from loadgen.native import NativeHist, native_workload

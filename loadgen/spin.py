@@ -10,7 +10,8 @@ from __future__ import annotations
 import ctypes
 import mmap
 
-from loadgen.abi import WorkerConfig, traffic_library
+from loadgen.abi import traffic_library
+from loadgen.abi_servers import WorkerConfig
 from loadgen.endpoints import UdpIo
 from loadgen.native import NativeHist, native_workload
 from loadgen.running import NativeThread, Running

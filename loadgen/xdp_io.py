@@ -16,7 +16,8 @@ import os
 from collections.abc import Iterator
 from enum import StrEnum
 
-from loadgen.abi import XdpOptions, traffic_library
+from loadgen.abi import traffic_library
+from loadgen.abi_io import XdpOptions
 from loadgen.endpoints import Endpoint, native_peer
 from netclone_host.bpf import abi, netns, state
 from netclone_host.bpf.journal import Attachment

@@ -91,7 +91,7 @@ static void start(struct server *s, struct node *n, struct job *j, uint64_t at_n
 	uint64_t ns = (uint64_t)service_ns(n, j);
 
 	j->end_ns = at_ns + ns;
-	n->pub->busy_ns += ns;
+	n->pub->counts.busy_ns += ns;
 	if (s->cfg->service)
 		lg_hist_add(s->cfg->service, ns);
 	job_heap_push(&n->in_service, j);
@@ -106,7 +106,7 @@ static void finish(struct server *s, struct node *n, uint64_t now_ns)
 	while (heap->count && heap->at[0]->end_ns <= now_ns) {
 		struct job *j = job_heap_pop(heap), *next;
 
-		n->pub->answered++;
+		n->pub->counts.answered++;
 		if (n->waiting.count) {
 			next = job_queue_pop(&n->waiting);
 			start(s, n, next,
@@ -135,31 +135,31 @@ static void admit(struct server *s, struct node *n, const struct lg_rx *rx)
 	struct job *j;
 
 	if (rx->len < NC_HEADER_LEN || h->type != NC_TYPE_REQ) {
-		pub->invalid++;
+		pub->counts.invalid++;
 		return;
 	}
-	pub->received++;
+	pub->counts.received++;
 	if (h->clo == NC_CLO_CLONE && n->waiting.count && pub->flags & LG_SERVER_STAMP) {
-		pub->clones_dropped++;
+		pub->counts.clones_dropped++;
 		return;
 	}
 	j = n->waiting.count < pub->queue_limit ? job_new(s) : NULL;
 	if (!j) {
-		pub->rejected++;
+		pub->counts.rejected++;
 		return;
 	}
 	job_set(j, (uint32_t)(n - s->node), rx);
 	if (is_ping(rx)) {
-		pub->pings++;
+		pub->counts.pings++;
 		respond(n, j);
 		job_free(s, j);
 	} else if (n->in_service.count < pub->workers) {
 		start(s, n, j, rx->ns);
 	} else if (job_queue_push(&n->waiting, j)) {
-		pub->rejected++;
+		pub->counts.rejected++;
 		job_free(s, j);
-	} else if (n->waiting.count > pub->max_queue) {
-		pub->max_queue = n->waiting.count;
+	} else if (n->waiting.count > pub->counts.max_queue) {
+		pub->counts.max_queue = n->waiting.count;
 	}
 }
 
@@ -260,7 +260,7 @@ static int set_up(struct server *s)
 		struct node *n = &s->node[i];
 
 		n->pub = &s->cfg->nodes[i];
-		outbox_init(&n->out, n->pub->io, &n->pub->send_errors);
+		outbox_init(&n->out, n->pub->io, &n->pub->counts.send_errors);
 		lg_rng_seed(&n->rng, s->cfg->seed, 0x10000 + n->pub->sid);
 		lg_dist_start(&n->pub->service, &n->rng);
 		error = job_heap_init(&n->in_service, n->pub->workers + 1);
@@ -274,11 +274,11 @@ static void drop_jobs(struct node *n)
 {
 	while (n->in_service.count) {
 		free(job_heap_pop(&n->in_service));
-		n->pub->abandoned++;
+		n->pub->counts.abandoned++;
 	}
 	while (n->waiting.count) {
 		free(job_queue_pop(&n->waiting));
-		n->pub->abandoned++;
+		n->pub->counts.abandoned++;
 	}
 	free(n->in_service.at);
 	free(n->waiting.ring);

@@ -5,13 +5,14 @@
  * when its service time is over. So a rack of 6 x 15 workers fits on two cores when time is
  * stretched. Workers that really work are in worker.h.
  *
- * loadgen/runner.py fills the structs and calls lg_server_run() in a thread. */
+ * loadgen/servers.py fills the structs and calls lg_server_run() in a thread. */
 #ifndef LG_SERVER_H
 #define LG_SERVER_H
 
 #include "dist.h"
 #include "hist.h"
 #include "io.h"
+#include "server_counts.h"
 
 enum lg_server_flags {
 	/* Do what the server's program does: drop clones while the queue is not empty, write
@@ -28,11 +29,7 @@ struct lg_server_node {
 	volatile uint32_t *app_state; /* gets the queue's length; NULL: nobody wants it */
 	struct lg_dist service;
 	/* results */
-	uint64_t received, answered, clones_dropped, rejected, invalid, pings;
-	uint64_t send_errors;
-	uint64_t max_queue;
-	uint64_t busy_ns;   /* service time of all answered requests */
-	uint64_t abandoned; /* still queued or in service at the end */
+	struct lg_server_counts counts;
 };
 
 struct lg_server_config {

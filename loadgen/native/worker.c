@@ -135,9 +135,9 @@ static bool is_ping(const struct lg_rx *rx)
 static void answer_ping(struct pool *p, const struct lg_rx *rx)
 {
 	((struct nc_header *)rx->data)->type = NC_TYPE_RESP;
-	p->cfg->pings++;
+	p->cfg->counts.pings++;
 	if (sendto(p->cfg->fd, rx->data, rx->len, 0, &rx->peer.sa, lg_peer_len(&rx->peer)) < 0)
-		p->cfg->send_errors++;
+		p->cfg->counts.send_errors++;
 }
 
 static void admit(struct pool *p, const struct lg_rx *rx)
@@ -147,10 +147,10 @@ static void admit(struct pool *p, const struct lg_rx *rx)
 	struct job *j;
 
 	if (rx->len < NC_HEADER_LEN || h->type != NC_TYPE_REQ) {
-		cfg->invalid++;
+		cfg->counts.invalid++;
 		return;
 	}
-	cfg->received++;
+	cfg->counts.received++;
 	if (is_ping(rx)) {
 		answer_ping(p, rx);
 		return;
@@ -160,14 +160,14 @@ static void admit(struct pool *p, const struct lg_rx *rx)
 		job_set(j, 0, rx);
 	pthread_mutex_lock(&p->lock);
 	if (cfg->stamp && h->clo == NC_CLO_CLONE && queue_length(p)) {
-		cfg->clones_dropped++;
+		cfg->counts.clones_dropped++;
 		free(j);
 	} else if (!j || p->waiting.count >= cfg->queue_limit || job_queue_push(&p->waiting, j)) {
-		cfg->rejected++;
+		cfg->counts.rejected++;
 		free(j);
 	} else {
-		if (queue_length(p) > cfg->max_queue)
-			cfg->max_queue = queue_length(p);
+		if (queue_length(p) > cfg->counts.max_queue)
+			cfg->counts.max_queue = queue_length(p);
 		publish(p);
 		pthread_cond_signal(&p->filled);
 	}
@@ -229,15 +229,15 @@ static void join(struct pool *p, uint32_t started)
 		pthread_join(w->thread, NULL);
 		if (p->ops->close)
 			p->ops->close(w->context);
-		cfg->answered += w->answered;
-		cfg->send_errors += w->send_errors;
-		cfg->busy_ns += w->busy_ns;
+		cfg->counts.answered += w->answered;
+		cfg->counts.send_errors += w->send_errors;
+		cfg->counts.busy_ns += w->busy_ns;
 		if (cfg->service_seen)
 			lg_hist_merge(cfg->service_seen, &w->seen);
 	}
 	while (p->waiting.count) {
 		free(job_queue_pop(&p->waiting));
-		cfg->abandoned++;
+		cfg->counts.abandoned++;
 	}
 }
 

@@ -8,6 +8,7 @@
 #include "dist.h"
 #include "hist.h"
 #include "io.h"
+#include "server_counts.h"
 
 struct lg_worker;
 
@@ -32,10 +33,7 @@ struct lg_worker_config {
 	struct lg_dist service;	      /* of spinning workers */
 	const volatile uint32_t *stop;
 	/* results */
-	uint64_t received, answered, clones_dropped, rejected, invalid, pings, send_errors;
-	uint64_t max_queue;
-	uint64_t busy_ns;
-	uint64_t abandoned;
+	struct lg_server_counts counts;
 	struct lg_hist *service_seen; /* as measured around each service; NULL: not wanted */
 	volatile uint32_t ready;      /* becomes 1 when all workers are there */
 	uint32_t reserved;

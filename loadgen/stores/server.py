@@ -6,7 +6,8 @@ from __future__ import annotations
 import ctypes
 import os
 
-from loadgen.abi import Mix, StoreConfig, traffic_library
+from loadgen.abi import Mix, traffic_library
+from loadgen.abi_servers import StoreConfig
 from loadgen.servers import VirtualServer
 from loadgen.spin import WorkerServer
 from loadgen.stores.process import StoreProcess

@@ -13,7 +13,9 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from click.testing import CliRunner
 
+from loadgen.cli import main
 from loadgen.clients import ClientPlan, run_clients
 from loadgen.endpoints import probe
 from loadgen.io import SOCKET, IoOptions
@@ -163,6 +165,13 @@ def test_two_queues(pair: Pair) -> None:
     assert summary.answered == summary.sent > 500
     # The server sleeps until a packet comes to any of its queues, and not for a while.
     assert summary.latency.quantile_ns(0.5) < 5e6
+
+
+def test_frames_need_an_address() -> None:
+    words = ("client", "--server", "10.9.0.2", "--rate", "10", "--io", "af_xdp")
+    result = CliRunner().invoke(main, [*words, "--interface", IFNAME])
+    assert result.exit_code == 2
+    assert result.output.startswith("error: frames need the address that they come from")
 
 
 def test_linux_gets_the_packets_again_afterwards(pair: Pair) -> None:

@@ -11,7 +11,8 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 
-from loadgen.abi import AlignedPeer, traffic_library
+from loadgen.abi import traffic_library
+from loadgen.abi_io import AlignedPeer
 from loadgen.endpoints import Endpoint, native_peer
 
 ROOM = 64

@@ -3,6 +3,10 @@
 
 Requests are sent to one of N servers at random, so that each server sees a Poisson stream
 of its own: N independent queues, whose means and percentiles give the confidence interval.
+
+The draws are fixed: of runs this short a 99 % interval misses one time in a hundred, and the p99
+at load 0.7 is off by more than 10 % about one time in five, by chance alone. Over other seeds
+(NETCLONE_THEORY_SEED=17) this is to be expected; what may not be is a bias.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from loadgen import theory
 from loadgen.clients import ClientPlan
 from loadgen.schemes import find_scheme
 from loadgen.workload import parse_workload
@@ -32,7 +37,7 @@ SERVERS = 20
 MEAN_NS = 25_000.0
 TIME_SCALE = 200.0
 WITHIN = 0.1
-SEED = 8  # the draws are the same in each run; what varies is the machine
+SEED = int(os.environ.get("NETCLONE_THEORY_SEED", "8"))
 ENTRY = np.dtype(
     [("seq", "<u8"), ("sched", "<u8"), ("sent", "<u8"), ("recv", "<u8"), ("sid", "<u4"),
      ("clo", "<u4")]
@@ -49,32 +54,13 @@ class Queue:
     load: float
 
     @property
-    def waiting_probability(self) -> float:
-        """Erlang's C."""
-        a = self.c * self.load
-        top = a**self.c / math.factorial(self.c) / (1 - self.load)
-        return top / (sum(a**k / math.factorial(k) for k in range(self.c)) + top)
-
-    @property
     def mean(self) -> float:
         """Mean time in the system, in mean services."""
-        return 1 + self.waiting_probability / (self.c * (1 - self.load))
-
-    def tail(self, t: float) -> float:
-        """P(time in the system > t)."""
-        wait, drain = self.waiting_probability, self.c * (1 - self.load)
-        if abs(drain - 1) < 1e-9:
-            drain += 1e-6
-        both = (math.exp(-drain * t) - drain * math.exp(-t)) / (1 - drain)
-        return (1 - wait) * math.exp(-t) + wait * both
+        return theory.mmk_mean(1.0, self.c, self.load)
 
     def quantile(self, q: float) -> float:
-        """By bisection."""
-        low, high = 0.0, 1000.0
-        while high - low > 1e-9:
-            middle = (low + high) / 2
-            low, high = (middle, high) if self.tail(middle) > 1 - q else (low, middle)
-        return low
+        """Quantile of the time in the system."""
+        return theory.mmk_quantile(q, 1.0, self.c, self.load)
 
 
 def rack_of(workers: int) -> Iterator[Plan]:
@@ -145,5 +131,5 @@ def test_several_workers_are_mmw(four_workers: Plan) -> None:
 def test_the_formulas_against_known_values() -> None:
     assert Queue(1, 0.5).mean == pytest.approx(2)
     assert Queue(1, 0.5).quantile(0.99) == pytest.approx(-math.log(0.01) / 0.5)
-    assert Queue(2, 0.5).waiting_probability == pytest.approx(1 / 3)
+    assert theory.erlang_c(2, 0.5) == pytest.approx(1 / 3)
     assert NormalDist().inv_cdf(0.995) < T99
