@@ -115,6 +115,7 @@ class ClientResult(ctypes.Structure):
         ("rx_dropped", c_uint64),
         ("rx_invalid", c_uint64),
         ("cpu_ns", c_uint64),
+        ("measured_ns", c_uint64),
         ("first_sent_ns", c_uint64),
         ("last_sent_ns", c_uint64),
         ("all_sent", c_uint64),

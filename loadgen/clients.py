@@ -107,7 +107,8 @@ class ClientSummary:
     """Processor time of the client threads until the end of the window."""
     io: str = "socket"
     clock_step_ns: int = 0
-    duration_s: float = math.nan
+    duration_s: float = 0.0
+    """Of the measured window; of a partial run as much as passed of it."""
     partial: bool = False
     notes: list[str] = field(default_factory=list)
     latency: NativeHist = field(default_factory=NativeHist)
@@ -135,12 +136,12 @@ class ClientSummary:
     @property
     def achieved_rps(self) -> float:
         """First answers that arrived in the window, per second."""
-        return self.window_answers / self.duration_s
+        return self.window_answers / self.duration_s if self.duration_s else math.nan
 
     @property
     def offered_rps(self) -> float:
         """Requests that were due in the window, per second."""
-        return self.scheduled / self.duration_s
+        return self.scheduled / self.duration_s if self.duration_s else math.nan
 
 
 class Stop:
@@ -300,7 +301,7 @@ _SUMMED = [
 
 
 def _sum(plan: ClientPlan, streams: Sequence[_Stream]) -> ClientSummary:
-    total = ClientSummary(duration_s=plan.duration_s)
+    total = ClientSummary()
     for stream in streams:
         r = stream.result
         if stream.error:
@@ -309,6 +310,7 @@ def _sum(plan: ClientPlan, streams: Sequence[_Stream]) -> ClientSummary:
             )
         for name in _SUMMED:
             setattr(total, name, getattr(total, name) + getattr(r, name))
+        total.duration_s = max(total.duration_s, r.measured_ns * 1e-9)
         total.max_late_ns = max(total.max_late_ns, r.max_late_ns)
         total.clock_step_ns = max(total.clock_step_ns, r.clock_step_ns, key=abs)
         for name in ("latency", "late", "sent_gap", "sched_gap"):

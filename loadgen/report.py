@@ -41,7 +41,7 @@ def make_record(
         redundant=summary.redundant,
         time_scale=time_scale,
         clients=clients,
-        duration_s=plan.duration_s,
+        duration_s=summary.duration_s,
         seed=plan.seed,
         io=summary.io,
         timestamps="kernel" if plan.kernel_timestamps and not plan.io.is_xdp else "user",

@@ -138,6 +138,13 @@ static bool valid(const struct lg_client_config *cfg)
 	       cfg->payload_len <= LG_PAYLOAD_MAX && (!cfg->n_groups || cfg->n_filter_tables);
 }
 
+static uint64_t window_passed(const struct client *c, uint64_t now_ns)
+{
+	uint64_t until_ns = now_ns < c->end_ns ? now_ns : c->end_ns;
+
+	return until_ns > c->window_ns ? until_ns - c->window_ns : 0;
+}
+
 int lg_client_run(const struct lg_client_config *cfg, struct lg_client_result *res)
 {
 	int64_t offset_ns = lg_realtime_offset_ns();
@@ -178,6 +185,7 @@ int lg_client_run(const struct lg_client_config *cfg, struct lg_client_result *r
 	}
 	c->cpu_start_ns = lg_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	loop(c);
+	res->measured_ns = window_passed(c, lg_now_ns());
 	if (res->end == LG_END_COMPLETE)
 		count_unsent(c);
 	lg_trace_flush(&c->trace);

@@ -75,7 +75,9 @@ struct lg_client_result {
 	uint64_t stale;	      /* of all: foreign, of another run, or older than the window of ids */
 	uint64_t wrong_values, store_errors;
 	uint64_t rx_dropped, rx_invalid;
-	uint64_t cpu_ns; /* processor time of the thread until the end of the window */
+	uint64_t cpu_ns;      /* processor time of the thread until the end of the window */
+	uint64_t measured_ns; /* how much of the window passed: all of it, or less of a partial run
+			       */
 	uint64_t first_sent_ns, last_sent_ns; /* of all */
 	uint64_t all_sent;
 	int64_t clock_step_ns; /* CLOCK_REALTIME was stepped by so much during the run */

@@ -120,6 +120,9 @@ def test_link_down_ends_the_run_with_what_there_is(pair: Pair) -> None:
     assert summary.partial
     assert summary.answered > 500
     assert "the link went down" in summary.notes
+    # Rates are of the time that it ran, not of the 30 s that it was to run.
+    assert summary.duration_s < 20
+    assert summary.offered_rps == pytest.approx(2000, rel=0.2)
     assert not summary.kept_schedule
 
 
