@@ -47,17 +47,22 @@ class Point:
     repeats: int
 
 
-def points(records: Sequence[RunRecord], latency: str) -> dict[str, list[Point]]:
-    """Scheme -> its points by rising throughput. Repeats are the runs of the same load (or
-    the same offered rate, where no load is known)."""
+def _groups(records: Sequence[RunRecord]) -> dict[tuple[str, float], list[RunRecord]]:
+    """Repeats: runs of the same scheme and load (or offered rate, where no load is known)."""
     groups: dict[tuple[str, float], list[RunRecord]] = {}
     for record in records:
         key = record.load if math.isfinite(record.load) else round(record.offered_rps, -1)
         groups.setdefault((record.scheme, key), []).append(record)
+    return groups
+
+
+def points(records: Sequence[RunRecord], latency: str) -> dict[str, list[Point]]:
+    """Scheme -> its points by rising throughput. Where one repeat's latency is unknown, since
+    requests were lost, there is no point: the others would flatter."""
     lines: dict[str, list[Point]] = {}
-    for (scheme, _), runs in groups.items():
-        values = [v for r in runs if math.isfinite(v := getattr(r, latency))]
-        if values:
+    for (scheme, _), runs in _groups(records).items():
+        values = [getattr(r, latency) for r in runs]
+        if all(map(math.isfinite, values)):
             lines.setdefault(scheme, []).append(
                 Point(
                     fmean(r.achieved_rps for r in runs), fmean(values), _half(values), len(values)
@@ -66,6 +71,11 @@ def points(records: Sequence[RunRecord], latency: str) -> dict[str, list[Point]]
     for line in lines.values():
         line.sort(key=lambda p: p.throughput_rps)
     return lines
+
+
+def left_out(records: Sequence[RunRecord], latency: str) -> int:
+    """How many points `points` leaves out."""
+    return len(_groups(records)) - sum(map(len, points(records, latency).values()))
 
 
 def _half(values: Sequence[float]) -> float:
@@ -85,7 +95,10 @@ def plot_records(
         raise UserError(f"'{latency}' is no latency of a record", f"one of {', '.join(LATENCIES)}")
     lines = points(records, latency)
     if not lines:
-        raise UserError("no record has a latency to draw", "give records of runs with answers")
+        raise UserError(
+            f"no record has a {latency} to draw",
+            "give records of runs with answers; --latency p50_us is known longer than others",
+        )
     figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
     for (scheme, line), (color, dashes, marker) in zip(
         lines.items(), _STYLES * (len(lines) // len(_STYLES) + 1), strict=False

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from loadgen.cli.output import emit_object, writable
-from loadgen.plots import LATENCIES, plot_records, points
+from loadgen.plots import LATENCIES, left_out, plot_records, points
 from loadgen.records import read_json, write_csv
 
 
@@ -33,6 +33,8 @@ def plot(files: tuple[Path, ...], out: Path, latency: str, title: str, json_to: 
     """Draw latency against throughput from files of records (sweep, rack run, simulate)."""
     records = [record for file in files for record in read_json(file)]
     written = plot_records(records, out, latency, title)
+    if lost := left_out(records, latency):
+        click.echo(f"left out: {lost} points where requests were lost, {latency} unknown", err=True)
     table = out.with_suffix(".csv")
     write_csv(table, records)
     for path in (*written, table):

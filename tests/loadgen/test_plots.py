@@ -61,6 +61,17 @@ def test_png_svg_and_csv(tmp_path: Path) -> None:
     assert set(json.loads(result.stdout)) == {"baseline", "netclone"}
 
 
+def test_a_point_with_an_unknown_repeat_is_left_out_and_said_so(tmp_path: Path) -> None:
+    """The luckier repeats must not stand for all."""
+    records = [replace(RECORDS[0], p99_us=math.nan), *RECORDS[1:]]
+    assert [p.throughput_rps for p in points(records, "p99_us")["baseline"]] == [1e5]
+    write_json(tmp_path / "records.json", records)
+    words = ["plot", f"{tmp_path}/records.json", "--out", f"{tmp_path}/figure"]
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 0
+    assert "left out: 1 points where requests were lost" in result.stderr
+
+
 def test_styles_differ_without_colour() -> None:
     assert len({dashes for _, dashes, _ in _STYLES}) == len(_STYLES)
     assert len({marker for _, _, marker in _STYLES}) == len(_STYLES)
@@ -70,7 +81,7 @@ def test_errors(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no latency of a record"):
         plot_records(RECORDS, tmp_path / "x", "p42_us")
     silent = [replace(r, p99_us=math.nan) for r in RECORDS]
-    with pytest.raises(UserError, match="no record has a latency"):
+    with pytest.raises(UserError, match="no record has a p99_us"):
         plot_records(silent, tmp_path / "x")
     with pytest.raises(UserError, match="cannot write"):
         plot_records(RECORDS, tmp_path / "missing" / "x")
