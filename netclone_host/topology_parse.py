@@ -15,6 +15,7 @@ from netclone_host.errors import UserError
 Table = Mapping[str, object]
 _Address = TypeVar("_Address", IPv4Address, IPv6Address)
 
+_BROADCAST = IPv4Address("255.255.255.255")
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 # A node's name becomes part of a namespace's and a link's name.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,14}")
@@ -156,6 +157,7 @@ class Reader:
         except ValueError:
             raise self._fail(key, wanted) from None
         zone = isinstance(address, IPv6Address) and address.scope_id is not None
-        if address.is_multicast or address.is_unspecified or zone:
+        broadcast = address == _BROADCAST
+        if address.is_multicast or address.is_unspecified or zone or broadcast:
             raise self._fail(key, f"{wanted} (unicast, without a zone)")
         return address

@@ -126,7 +126,7 @@ def attachments(netns_inode: int | None = None) -> list[Attachment]:
 
 @contextlib.contextmanager
 def locked() -> Iterator[None]:
-    """One attach or detach at a time, over all namespaces."""
+    """One attach, detach or change of a running switch at a time, over all namespaces."""
     lock = run_dir().with_suffix(".lock")
     fd = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from loadgen.durations import format_duration
 from netclone_host.bpf import abi
 from netclone_host.bpf.loader import LoadedObject, Role
 from netclone_host.bpf.xdp import XdpMode
@@ -132,10 +133,13 @@ def _check_ports(ports: tuple[int, ...] | None) -> None:
         return
     for port in ports:
         _check_range("port", port, 1, 65535)
-    if len(set(ports)) != len(ports) or len(ports) > abi.MAX_PORTS:
+        if ports.count(port) > 1:
+            times = "twice" if ports.count(port) == 2 else f"{ports.count(port)} times"
+            raise UserError(f"port {port} given {times}", hint="give --port once for each port")
+    if len(ports) > abi.MAX_PORTS:
         raise UserError(
-            f"{len(ports)} ports given where {abi.MAX_PORTS} different ones are the most",
-            hint="give --port once for each port",
+            f"{len(ports)} ports given where {abi.MAX_PORTS} are the most",
+            hint=f"give --port at most {abi.MAX_PORTS} times",
         )
 
 
@@ -147,7 +151,7 @@ def _check_range(what: str, value: int, low: int, high: int) -> None:
 def _check_request_timeout(timeout_ns: int) -> None:
     if not MIN_REQUEST_TIMEOUT_NS <= timeout_ns <= MAX_REQUEST_TIMEOUT_NS:
         raise UserError(
-            f"a request timeout of {timeout_ns / 1e6:g} ms is out of range",
+            f"a request timeout of {format_duration(timeout_ns)} is out of range",
             hint="it must be from 10 ms to 1 hour",
         )
 

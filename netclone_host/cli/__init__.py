@@ -7,7 +7,10 @@ import errno
 import importlib
 import importlib.util
 import os
+import signal
 import sys
+import threading
+from functools import partial
 from typing import Any
 
 import click
@@ -107,7 +110,23 @@ def main(ctx: click.Context, verbose: bool) -> None:
     """Attach NetClone to interfaces, and look at what it does there."""
     ctx.ensure_object(dict)
     ctx.obj["verbose"] = verbose
+    _end_in_order(ctx)
     if verbose:
         from netclone_host.bpf import libbpf
 
         libbpf.log.verbose = True
+
+
+def _end_in_order(ctx: click.Context) -> None:
+    """SIGTERM and SIGHUP end a command like SIGINT does: what it has to put back is put back."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+
+    def end(number: int, _frame: object) -> None:
+        sys.exit(128 + number)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # Who started us may have had it ignored (nohup).
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, end)
+            ctx.call_on_close(partial(signal.signal, number, signal.SIG_DFL))

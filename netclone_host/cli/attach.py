@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from loadgen.durations import parse_duration_ns
+from loadgen.durations import UNITS_NS, parse_duration_ns
 from netclone_host import topology as topology_file
 from netclone_host.bpf import attach as api
 from netclone_host.bpf import loaders
@@ -15,6 +15,7 @@ from netclone_host.bpf.abi import StateSource
 from netclone_host.bpf.attach import AttachRequest, AttachResult, Mode
 from netclone_host.bpf.loader import Role
 from netclone_host.cli.foreign import refuse
+from netclone_host.errors import UserError
 
 # Parameters that not every role has a use for. (A switch may be told how many servers its
 # topology has, to be sure.)
@@ -26,6 +27,16 @@ _ROLES = {
     "servers": (Role.CLIENT, Role.SWITCH),
     "server_timeout_ms": (Role.SWITCH,),
 }
+
+
+def _request_timeout_ns(_ctx: click.Context, _param: click.Parameter, value: str) -> int:
+    try:
+        return round(parse_duration_ns(value, "--request-timeout"))
+    except UserError as error:
+        raise UserError(
+            error.message,
+            hint=f"write it as 1s, from 10ms to 60min (units: {', '.join(UNITS_NS)})",
+        ) from None
 
 
 @click.command()
@@ -51,7 +62,7 @@ _ROLES = {
 @click.option(
     "--request-timeout",
     "request_timeout_ns",
-    callback=lambda _ctx, _param, value: round(parse_duration_ns(value, "--request-timeout")),
+    callback=_request_timeout_ns,
     default="1s",
     show_default=True,
     metavar="TIME",

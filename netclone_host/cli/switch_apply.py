@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import click
 
 from netclone_host import topology as topologies
+from netclone_host.bpf import journal
 from netclone_host.control.backend import apply as bring_to
 from netclone_host.control.entries import Changes, Plan, difference
 from netclone_host.control.targets import TargetName, connect, plan_for
@@ -55,7 +57,11 @@ def apply(
     topology = without(topologies.load(topology_file), failed)
     name = TargetName(target)
     desired = plan_for(name, topology)
-    changes = difference(Plan(), desired) if dry_run else bring_to(connect(name, address), desired)
+    if dry_run:
+        changes = difference(Plan(), desired)
+    else:
+        with journal.locked() if name is TargetName.XDP else contextlib.nullcontext():
+            changes = bring_to(connect(name, address), desired)
     if as_json:
         click.echo(json.dumps(_record(changes, topology), indent=1))
         return

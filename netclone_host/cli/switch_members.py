@@ -4,16 +4,16 @@
 from __future__ import annotations
 
 import time
-from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 
 import click
 
 from netclone_host import topology as topology_file
+from netclone_host import topology_parse
 from netclone_host.cli.switch_target import (
     Target,
+    changing_switches,
     inside,
-    opened_switches,
     target_of,
     target_options,
     tell_clients,
@@ -47,7 +47,7 @@ def remove_server(rack: str | None, port: str | None, sid: int) -> None:
     know the smaller number; those of a rack are told here, before the switch.
     """
     target = target_of(rack, port)
-    with opened_switches(target) as switches:
+    with changing_switches(target) as switches:
         desired = []
         for namespace, switch in switches:
             with inside(namespace):
@@ -90,7 +90,7 @@ def add_server(
         raise UserError(f"server id {sid} is out of range", hint=f"give 0 to {MAX_SERVERS - 1}")
     target = target_of(rack, port)
     given = _given(ip4, ip6, mac, switch_port)
-    with opened_switches(target) as switches:
+    with changing_switches(target) as switches:
         desired = []
         for index, (namespace, switch) in enumerate(switches):
             with inside(namespace):
@@ -114,18 +114,12 @@ def _given(
             "a new server needs a MAC address, a port and an IP address",
             hint="give --mac, --switch-port, and --ip4 or --ip6 (or --topology FILE)",
         )
-    try:
-        entry = ServerEntry(
-            mac=mac_bytes(mac),
-            ip4=IPv4Address(ip4) if ip4 else None,
-            ip6=IPv6Address(ip6) if ip6 else None,
-            port=switch_port,
-        )
-    except ValueError as error:
-        raise UserError(f"wrong address: {error}", hint="as in 10.0.1.101") from None
-    if len(entry.mac) != 6:
-        raise UserError(f"wrong MAC address {mac}", hint="as in 02:00:00:00:00:01")
-    return entry
+    given = {"ip4": ip4, "ip6": ip6, "mac": mac, "port": switch_port}
+    read = topology_parse.Reader(
+        {key: value for key, value in given.items() if value is not None}, "the new server"
+    )
+    ip4_address, ip6_address = read.addresses()
+    return ServerEntry(mac_bytes(read.mac("mac")), ip4_address, ip6_address, read.port("port"))
 
 
 def _from_topology(plan: Plan | None, index: int, path: Path | None, sid: int) -> ServerEntry:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import click
 
-from netclone_host.cli.switch_target import inside, opened_switches, target_of, target_options
+from netclone_host.cli.switch_target import changing_switches, inside, target_of, target_options
 from netclone_host.errors import UserError
 
 _MAX_TIMEOUT_MS = 3_600_000
@@ -28,7 +28,7 @@ def set_(
             f"server timeout {timeout_ms} ms is out of range", hint="give 0 (off) to 3600000"
         )
     timeout_ns = None if timeout_ms is None else timeout_ms * 1_000_000
-    with opened_switches(target_of(rack, port)) as switches:
+    with changing_switches(target_of(rack, port)) as switches:
         for namespace, switch in switches:
             with inside(namespace):
                 switch.set(racksched=racksched, server_timeout_ns=timeout_ns)

@@ -69,6 +69,7 @@ def describe(switch: LiveSwitch) -> dict[str, Any]:
         "switch_id": tables.switch_id,
         "netclone_ports": list(tables.ports),
         "racksched": tables.racksched,
+        "cloning_held": switch.held(),
         "server_timeout_ms": tables.server_timeout_ns // 1_000_000,
         "capacity": tables.capacity,
         "servers": servers,
@@ -106,6 +107,13 @@ def _print(record: dict[str, Any], with_groups: bool) -> None:
         f"RackSched {'on' if record['racksched'] else 'off'}, "
         f"server timeout {f'{timeout} ms' if timeout else 'off'}"
     )
+    if record["cloning_held"]:
+        verb = f"switch set --{'' if record['racksched'] else 'no-'}racksched"
+        console.print(
+            "cloning is held, each request goes to one server: a change of the groups is under "
+            f"way, or was killed; any change ends that, such as 'netclone-host {verb}', and so "
+            "does 'switch apply'"
+        )
     table = Table("id", "IPv4", "IPv6", "MAC", "port", box=None, title="servers")
     for column in ("state", "owed"):
         table.add_column(column, justify="right")

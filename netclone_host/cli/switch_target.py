@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from netclone_host.bpf import netns, state
+from netclone_host.bpf import journal, netns, state
 from netclone_host.bpf.loader import Role
 from netclone_host.control import live
 from netclone_host.control.attached import attached_switch
@@ -63,6 +63,13 @@ def _inside(namespace: str | None) -> Iterator[None]:
     else:
         with netns.entered(namespace):
             yield
+
+
+@contextlib.contextmanager
+def changing_switches(target: Target) -> Iterator[list[tuple[str | None, LiveSwitch]]]:
+    """The same as `opened_switches`, for a change: one at a time, from reading to writing."""
+    with journal.locked(), opened_switches(target) as switches:
+        yield switches
 
 
 @contextlib.contextmanager

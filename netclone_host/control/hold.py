@@ -5,6 +5,10 @@ A packet reads its group and, a moment later, the group's devmap; were one of th
 and the other new, its copies would leave by the wrong ports. So cloning is held while both
 are rewritten, and all running programs are waited for before and after: for those
 milliseconds each request goes to one server, and none is lost.
+
+A process that is killed in there leaves HOLD set, and rightly so: the tables may disagree.
+HOLD is part of what the switch is compared by, so the next change makes them agree and
+takes it away (`xdp_switch`).
 """
 
 from __future__ import annotations
@@ -12,22 +16,44 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import signal
 from collections.abc import Iterator
 
-from netclone_host.bpf import abi, maps
+from netclone_host.bpf import abi, faults, maps
 from netclone_host.bpf.maps import Map
+from netclone_host.errors import UserError
+
+_ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 
 @contextlib.contextmanager
 def cloning_held(config: Map, clone_ports: Map) -> Iterator[None]:
-    """Rewrite groups inside. A configuration written inside must carry HOLD as well."""
-    _set_hold(config, True)
-    _wait_for_programs(clone_ports)
+    """Rewrite groups inside. A configuration written inside must carry HOLD as well.
+
+    UserError if the kernel refuses something inside: HOLD stays then."""
     try:
+        _set_hold(config, True)
+        _wait_for_programs(clone_ports)
+        faults.reached("held")
         yield
         _wait_for_programs(clone_ports)
-    finally:
         _set_hold(config, False)
+    except OSError as error:
+        raise UserError(
+            f"the system refused to renumber the groups: {error.strerror or error}; cloning is "
+            "held, requests go to one server each",
+            hint="mend that and repeat the command; 'netclone-host switch show' shows the hold",
+        ) from error
+
+
+@contextlib.contextmanager
+def signals_wait() -> Iterator[None]:
+    """A request to end is heard when the tables are whole again. SIGKILL waits for nothing."""
+    former = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, former)
 
 
 def _set_hold(config: Map, hold: bool) -> None:

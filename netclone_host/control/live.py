@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import socket
 from collections.abc import Iterator
 from dataclasses import replace
 from ipaddress import IPv4Address, IPv6Address
@@ -17,11 +16,12 @@ from netclone_host.bpf import abi, state
 from netclone_host.bpf.journal import Attachment
 from netclone_host.bpf.maps import Map
 from netclone_host.control import backend
+from netclone_host.control.gone import GonePort, port_name
 from netclone_host.control.plan import ServerEntry, SwitchTables
 from netclone_host.control.xdp_plan import tables_plan
 from netclone_host.control.xdp_switch import XdpSwitch
 from netclone_host.errors import UserError
-from netclone_host.topology import PortName, group_pairs
+from netclone_host.topology import group_pairs
 
 _MAPS = (
     "nc_switch_cfg",
@@ -46,6 +46,10 @@ class LiveSwitch:
 
     def config(self) -> abi.SwitchConfig:
         return abi.SwitchConfig.from_buffer_copy(self.maps["nc_switch_cfg"].lookup(0) or b"")
+
+    def held(self) -> bool:
+        """Nothing is cloned: a change is under way, or was killed (`control.hold`)."""
+        return bool(self.config().flags & abi.SwitchFlag.HOLD)
 
     def health(self, sid: int) -> abi.Health:
         return abi.Health.from_buffer_copy(self.maps["nc_health"].lookup(sid) or b"")
@@ -165,7 +169,8 @@ class LiveSwitch:
             )
         attached = self.attachment.ifnames
         for sid, server in desired.servers.items():
-            if server.port not in attached:
+            # One whose link was deleted is no reason to refuse what concerns the others.
+            if server.port not in attached and not isinstance(server.port, GonePort):
                 raise UserError(
                     f"server {sid} sits behind port {server.port}, which the switch is not "
                     "attached to",
@@ -197,13 +202,9 @@ def _with_servers(tables: SwitchTables, servers: dict[int, ServerEntry]) -> Swit
 
 def _server_entry(entry: abi.Server) -> ServerEntry:
     ip4, ip6 = IPv4Address(bytes(entry.ip4)), IPv6Address(bytes(entry.ip6))
-    try:
-        port: PortName = socket.if_indextoname(entry.ifindex)
-    except OSError:
-        port = entry.ifindex  # the interface is gone
     return ServerEntry(
         mac=bytes(entry.mac),
         ip4=ip4 if int(ip4) else None,
         ip6=ip6 if int(ip6) else None,
-        port=port,
+        port=port_name(entry.ifindex),
     )

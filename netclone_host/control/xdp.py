@@ -101,7 +101,8 @@ def write_clone_ports(
     ifindex_of: IfindexOf,
     clone_program: int,
 ) -> None:
-    """One devmap for each pair of ports, shared by the groups that leave by that pair."""
+    """One devmap for each pair of ports, shared by the groups that leave by that pair. Index 0
+    stands for a port that is gone."""
     groups_of: dict[tuple[int, int], list[int]] = {}
     for grp, (first, second) in clone_ports.items():
         groups_of.setdefault((ifindex_of[first], ifindex_of[second]), []).append(grp)
@@ -144,7 +145,8 @@ def _pair_devmap(pair: tuple[int, int], clone_program: int) -> Map:
     size = ctypes.sizeof(abi.DevmapValue)
     devmap = maps.create_map(MapType.DEVMAP, "nc_pair_ports", 4, size, 2)
     for position, ifindex in enumerate(pair):
-        devmap.update(position, abi.DevmapValue(ifindex, clone_program))
+        if ifindex:
+            devmap.update(position, abi.DevmapValue(ifindex, clone_program))
     return devmap
 
 

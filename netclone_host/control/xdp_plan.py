@@ -60,6 +60,8 @@ def _config(tables: SwitchTables) -> Fields:
         ("filter_mask", tables.filter_slots - 1),
         ("switch_id", tables.switch_id),
         ("server_timeout_ns", tables.server_timeout_ns),
+        # What a change that was killed leaves behind (`control.hold`) is a difference.
+        ("held", 0),
     )
 
 

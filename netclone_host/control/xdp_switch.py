@@ -14,11 +14,12 @@ import socket
 from collections.abc import Iterator, Mapping
 from ipaddress import IPv4Address, IPv6Address
 
-from netclone_host.bpf import abi, libbpf, maps, state
+from netclone_host.bpf import abi, faults, libbpf, maps, state
 from netclone_host.bpf.journal import Attachment
 from netclone_host.bpf.maps import Map
 from netclone_host.control import hold, plan, xdp
-from netclone_host.control.entries import Action, Changes, Fields, Key, Plan
+from netclone_host.control.entries import Action, Changes, Fields, Key, Plan, Value
+from netclone_host.control.gone import GonePort, port_name
 from netclone_host.control.xdp_plan import (
     CLONE_PORTS,
     CONFIG,
@@ -45,16 +46,17 @@ class XdpSwitch:
         with self._open() as maps:
             config = abi.SwitchConfig.from_buffer_copy(maps[CONFIG].lookup(0) or b"")
             entries = {Key(CONFIG, (("index", 0),)): Action(SET, _config_fields(config))}
-            entries.update(_read_groups(maps, config.n_groups))
+            entries.update(_read_groups(maps, config.n_groups, desired))
             entries.update(_read_servers(maps[SERVERS]))
             entries.update(_read_ports(maps[PORTS]))
             entries.update(_read_fdb(maps[FDB], desired))
+        entries.update(_behind_gone_ports(desired))
         # Ports of clients belong to the attachment, not to the topology.
         return Plan({k: v for k, v in entries.items() if k.table != PORTS or k in desired.entries})
 
     def write(self, changes: Changes) -> None:
         written = {**changes.modify, **changes.insert}
-        with self._open() as maps:
+        with hold.signals_wait(), self._open() as maps, contextlib.ExitStack() as stack:
             _check_room(maps, written)
             ports = _interfaces(written)
             _check_ports(maps[PORTS], ports)
@@ -63,7 +65,14 @@ class XdpSwitch:
                 _number(key): _server(action.params)
                 for key, action in _of(written, SERVERS).items()
             }
-            _write_ports(maps, written, {server.port for server in servers.values()}, ports)
+            pairs = _of(written, CLONE_PORTS)
+            names = {server.port for server in servers.values()}
+            names |= {_port(key.match) for key in _of(written, PORTS)}
+            program = (
+                stack.enter_context(_clone_program(maps[CLONE_PORTS])) if names or pairs else 0
+            )
+            for name in (name for name in names if not isinstance(name, GonePort)):
+                maps[PORTS].update(ports[name], abi.DevmapValue(ports[name], program))
             for sid, server in servers.items():
                 maps[SERVERS].update(sid, xdp.address_entry(server, ports[server.port]))
             for key, action in _of(written, FDB).items():
@@ -74,11 +83,12 @@ class XdpSwitch:
                 _number(key): abi.Group(*(int(value) for _, value in action.params))
                 for key, action in _of(written, GROUPS).items()
             }
-            pairs = _of(written, CLONE_PORTS)
             if groups or pairs:
                 with hold.cloning_held(maps[CONFIG], maps[CLONE_PORTS]):
-                    _write_clone_ports(maps[CLONE_PORTS], pairs, ports)
+                    _write_clone_ports(maps[CLONE_PORTS], pairs, ports, program)
+                    faults.reached("clone-ports")
                     maps[GROUPS].update_many(groups)
+                    faults.reached("groups")
             for action in _of(written, CONFIG).values():
                 maps[CONFIG].update(0, _config(action.params, before))
             _delete(maps, changes.delete)
@@ -116,11 +126,13 @@ def _config_fields(config: abi.SwitchConfig) -> Fields:
         ("filter_mask", config.filter_mask),
         ("switch_id", config.switch_id),
         ("server_timeout_ns", config.server_timeout_ns),
+        ("held", int(bool(config.flags & abi.SwitchFlag.HOLD))),
     )
 
 
 def _config(fields: Fields, before: abi.SwitchConfig) -> abi.SwitchConfig:
-    """Generic mode is the attachment's, not the topology's: it stays."""
+    """Generic mode is the attachment's, not the topology's: it stays. HOLD goes: by now the
+    groups agree with their devmaps."""
     values = dict(fields)
     flags = abi.SwitchFlag(before.flags) & abi.SwitchFlag.GENERIC
     if values["racksched"]:
@@ -137,7 +149,7 @@ def _config(fields: Fields, before: abi.SwitchConfig) -> abi.SwitchConfig:
     )
 
 
-def _read_groups(maps: Mapping[str, Map], n_groups: int) -> dict[Key, Action]:
+def _read_groups(maps: Mapping[str, Map], n_groups: int, desired: Plan) -> dict[Key, Action]:
     entries = {}
     for grp in range(1, n_groups + 1):
         group = abi.Group.from_buffer_copy(maps[GROUPS].lookup(grp) or bytes(4))
@@ -145,7 +157,9 @@ def _read_groups(maps: Mapping[str, Map], n_groups: int) -> dict[Key, Action]:
             SET, (("first", group.first), ("second", group.second))
         )
         if (inner := maps[CLONE_PORTS].lookup(grp)) is not None:
-            entries[Key(CLONE_PORTS, (("grp", grp),))] = _read_pair(int.from_bytes(inner, "little"))
+            key = Key(CLONE_PORTS, (("grp", grp),))
+            found = _read_pair(int.from_bytes(inner, "little"))
+            entries[key] = _as_desired(found, desired.entries.get(key, found))
     return entries
 
 
@@ -158,7 +172,24 @@ def _read_pair(map_id: int) -> Action:
         )
     finally:
         os.close(devmap.fd)
-    return Action(SET, (("first", _name(first)), ("second", _name(second))))
+    return Action(SET, (("first", port_name(first)), ("second", port_name(second))))
+
+
+def _as_desired(found: Action, desired: Action) -> Action:
+    """The kernel takes a deleted link out of the devmaps, so which one it was is lost."""
+
+    def one(mine: tuple[str, Value], theirs: tuple[str, Value]) -> tuple[str, Value]:
+        both_gone = isinstance(mine[1], GonePort) and isinstance(theirs[1], GonePort)
+        return theirs if both_gone else mine
+
+    return Action(SET, tuple(map(one, found.params, desired.params)))
+
+
+def _behind_gone_ports(desired: Plan) -> dict[Key, Action]:
+    """Entries that lead to a port that is gone cannot be written, and nothing misses them."""
+    ports = {key: _port(key.match) for key in desired.table(PORTS)}
+    ports |= {key: _port(action.params) for key, action in desired.table(FDB).items()}
+    return {key: desired.entries[key] for key, port in ports.items() if isinstance(port, GonePort)}
 
 
 def _read_servers(servers: Map) -> dict[Key, Action]:
@@ -169,7 +200,10 @@ def _read_servers(servers: Map) -> dict[Key, Action]:
             continue
         ip4, ip6 = IPv4Address(bytes(row.ip4)), IPv6Address(bytes(row.ip6))
         server = plan.ServerEntry(
-            bytes(row.mac), ip4 if int(ip4) else None, ip6 if int(ip6) else None, _name(row.ifindex)
+            bytes(row.mac),
+            ip4 if int(ip4) else None,
+            ip6 if int(ip6) else None,
+            port_name(row.ifindex),
         )
         entries[Key(SERVERS, (("sid", sid),))] = Action(SET, server_fields(server))
     return entries
@@ -177,7 +211,7 @@ def _read_servers(servers: Map) -> dict[Key, Action]:
 
 def _read_ports(ports: Map) -> dict[Key, Action]:
     indices = [int.from_bytes(key, "little") for key in ports.each_key() if ports.lookup(key)]
-    return {Key(PORTS, (("port", _name(ifindex)),)): Action(SET) for ifindex in indices}
+    return {Key(PORTS, (("port", port_name(ifindex)),)): Action(SET) for ifindex in indices}
 
 
 def _read_fdb(fdb: Map, desired: Plan) -> dict[Key, Action]:
@@ -187,7 +221,7 @@ def _read_fdb(fdb: Map, desired: Plan) -> dict[Key, Action]:
         word = int.from_bytes(fdb.lookup(_number(key)) or b"", "little")
         if word:
             mac = (word >> 16).to_bytes(6, "big").hex(":")
-            entries[key] = Action(SET, (("mac", mac), ("port", _name(word & 0xFFFF))))
+            entries[key] = Action(SET, (("mac", mac), ("port", port_name(word & 0xFFFF))))
     return entries
 
 
@@ -222,31 +256,14 @@ def _check_ports(table: Map, ports: Mapping[PortName, int]) -> None:
             )
 
 
-def _write_ports(
-    maps: Mapping[str, Map],
-    written: Mapping[Key, Action],
-    servers: set[PortName],
-    ports: Mapping[PortName, int],
-) -> None:
-    """A port that gets its first server gets the clone program, though it is known already."""
-    names = servers | {_port(key.match) for key in _of(written, PORTS)}
-    if not names:
-        return
-    with _clone_program(maps[CLONE_PORTS]) as program:
-        for name in names:
-            maps[PORTS].update(ports[name], abi.DevmapValue(ports[name], program))
-
-
 def _write_clone_ports(
-    outer: Map, entries: Mapping[Key, Action], ports: Mapping[PortName, int]
+    outer: Map, entries: Mapping[Key, Action], ports: Mapping[PortName, int], program: int
 ) -> None:
-    if not entries:
-        return
     pairs = {
         _number(key): (action.params[0][1], action.params[1][1]) for key, action in entries.items()
     }
-    with _clone_program(outer) as program:
-        xdp.write_clone_ports(outer, pairs, ports, program)
+    present = {port: 0 if isinstance(port, GonePort) else index for port, index in ports.items()}
+    xdp.write_clone_ports(outer, pairs, present, program)
 
 
 @contextlib.contextmanager
@@ -266,11 +283,12 @@ def _clone_program_id(outer: Map) -> int:
             continue
         devmap = maps.map_by_id(int.from_bytes(inner_id, "little"))
         try:
-            value = abi.DevmapValue.from_buffer_copy(devmap.lookup(1) or bytes(8))
+            values = [devmap.lookup(position) or bytes(8) for position in (0, 1)]
         finally:
             os.close(devmap.fd)
-        if value.prog_fd:
-            return int(value.prog_fd)
+        for program in (abi.DevmapValue.from_buffer_copy(value).prog_fd for value in values):
+            if program:
+                return int(program)
     raise UserError(
         "the switch has lost its clone program",
         hint="detach the switch and attach it again",
@@ -286,21 +304,18 @@ def _interfaces(written: Mapping[Key, Action]) -> dict[PortName, int]:
         names |= {value for _, value in action.params}
     indices: dict[PortName, int] = {}
     for name in names:
+        if isinstance(name, GonePort):
+            indices[name] = name.ifindex
+            continue
         try:
             indices[name] = socket.if_nametoindex(str(name))
         except OSError:
             raise UserError(
                 f"this network namespace has no interface {name}",
-                hint="the ports of an XDP switch are names of links",
+                hint="the ports of an XDP switch are names of links; if one was deleted, leave its "
+                "server out (--without-server ID), or detach, make the link and attach again",
             ) from None
     return indices
-
-
-def _name(ifindex: int) -> str:
-    try:
-        return socket.if_indextoname(ifindex)
-    except OSError:
-        return f"interface {ifindex}, which is gone"
 
 
 def _of(entries: Mapping[Key, Action], table: str) -> dict[Key, Action]:

@@ -241,7 +241,7 @@ def test_port_out_of_range(refused: Callable[..., None], host: str, port: str) -
 
 def test_too_many_ports(refused: Callable[..., None], host: str) -> None:
     ports = [word for port in range(1000, 1009) for word in ("--port", str(port))]
-    refused("attach", host, *SERVER, *ports, error="9 ports given", hint="once")
+    refused("attach", host, *SERVER, *ports, error="9 ports given", hint="at most 8 times")
 
 
 def test_a_host_has_one_interface(refused: Callable[..., None], switch_ports: list[str]) -> None:
@@ -537,6 +537,33 @@ def test_verbose_shows_where_a_refusal_came_from(
         full.setattr(journal, "locked", refuse)
         result = netclone_host("-v", "detach", host)
     assert isinstance(result.exception, OSError)
+
+
+@pytest.mark.parametrize(
+    ("ports", "sentence"), [("11", "port 1000 given twice"), ("111", "port 1000 given 3 times")]
+)
+def test_a_port_given_more_than_once(
+    refused: Callable[..., None], host: str, ports: str, sentence: str
+) -> None:
+    words = [word for _ in ports for word in ("--port", "1000")]
+    refused("attach", host, *SERVER, *words, error=sentence, hint="once for each port")
+
+
+@pytest.mark.parametrize(
+    ("timeout", "sentence"),
+    [
+        ("1ns", "a request timeout of 1ns is out of range"),
+        ("2000min", "out of range"),
+        ("0s", "'0s' is not above 0"),
+        ("1", "has no unit"),
+        ("soon", "is not a duration"),
+    ],
+)
+def test_a_request_timeout_out_of_range(
+    refused: Callable[..., None], host: str, timeout: str, sentence: str
+) -> None:
+    """Each hint states the range, and suggests nothing that lies outside of it."""
+    refused("attach", host, *SERVER, "--request-timeout", timeout, error=sentence, hint="from 10")
 
 
 def test_a_topology_file_without_end(refused: Callable[..., None], switch_ports: list[str]) -> None:

@@ -148,6 +148,7 @@ SERVER_2 = '[[server]]\nid = 2\nip4 = "10.0.1.103"\nmac = "02:00:00:00:01:67"\np
         (TWO_SERVERS + SERVER_2.replace("02:00", "01:00"), "mac =", "unicast MAC"),
         (TWO_SERVERS + SERVER_2.replace("10.0.1.103", "10.0.1"), "ip4 = '10.0.1'", "IPv4 address"),
         (TWO_SERVERS + SERVER_2.replace("10.0.1.103", "0.0.0.0"), "ip4 =", "unicast"),
+        (TWO_SERVERS + SERVER_2.replace("10.0.1.103", "255.255.255.255"), "ip4 =", "unicast"),
         (TWO_SERVERS + SERVER_2.replace('ip4 = "10.0.1.103"', ""), "neither 'ip4' nor", "add one"),
         (TWO_SERVERS + SERVER_2.replace("port = 3", "port = 'a_link_too_long_'"), "port =", "15"),
         (TWO_SERVERS + SERVER_2.replace("port = 3", ""), "server 2 has no 'port'", "add port"),
