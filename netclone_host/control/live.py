@@ -31,6 +31,7 @@ _MAPS = (
     "nc_health",
     "nc_filter",
     "nc_requests",
+    "nc_attempts",
     "nc_fdb",
     "nc_ports",
     "nc_clone_ports",

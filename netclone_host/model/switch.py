@@ -20,7 +20,6 @@ from netclone_host.model.packet import Clo, Flags, Packet, Type, Untouched, pars
 REQUEST_SLOTS_LOG2 = 16
 FDB_SLOTS = 4096
 STORED_CLONED, STORED_SECOND = 1 << 59, 1 << 60
-ATTEMPT_SHIFT = 59
 REFUSES_CLONES, LOAD_MASK = 1 << 31, (1 << 31) - 1
 
 
@@ -73,7 +72,7 @@ class Switch:
     state: dict[int, int] = field(default_factory=dict)  # StateT, ShadowT; default 0
     filter: dict[tuple[int, int], int] = field(default_factory=dict)  # FilterT: (IDX, slot)
     requests: dict[int, int] = field(default_factory=dict)  # cloned-request table: slot
-    attempts: dict[int, int] = field(default_factory=dict)  # clonings by slot of the request key
+    attempts: dict[int, int] = field(default_factory=dict)  # clonings, by slot of request key
     fdb: dict[int, tuple[int, int]] = field(default_factory=dict)  # slot: (MAC, port)
     health: dict[int, Health] = field(default_factory=dict)
     sequence: int = 0  # the last REQ_ID
@@ -103,7 +102,7 @@ class Switch:
         usable = [sid for sid in (first, second) if self._usable(sid, packet)]
         if not usable:
             raise Untouched("unknown_port")
-        decision = self._remembered(packet, usable) or self._decide(packet, usable, now_ns)
+        decision = self._remembered(packet, usable, now_ns) or self._decide(packet, usable, now_ns)
         if self.hold:
             decision = Decision(decision.chosen, None)
 
@@ -113,7 +112,6 @@ class Switch:
         self._identify(original)  # lines 2 - 3
         if decision.other is not None:  # lines 6 - 9
             original.clo, original.sid = Clo.ORIGINAL, decision.other
-            self._note_attempt(original)
             self._forget_past_self(original)
         partial = is_partial(packet)
         frame = self._send(packet, original, decision.chosen, partial)  # line 5
@@ -189,24 +187,27 @@ class Switch:
             packet.req_id = self.sequence
 
     def _forget_past_self(self, packet: Packet) -> None:
-        fingerprint = self._fingerprint(packet)
-        at = packet.idx, slot_of(fingerprint, self.filter_slots_log2)
-        if self.filter.get(at) == fingerprint:
-            del self.filter[at]
-
-    def _note_attempt(self, packet: Packet) -> None:
-        """Retransmissions keep their id; those of a message of one packet or many count once."""
-        if packet.client_id_valid and packet.pkt_index == 0:
+        """It may be a retransmission, answered in full or in part before, in any number of
+        packets: those of longer responses are told apart by the attempt."""
+        self._clear(packet, packet.fingerprint, self._held(packet))
+        if packet.client_id_valid:
+            self._clear(packet, packet.request_key, packet.request_key)
             slot = slot_of(packet.request_key, REQUEST_SLOTS_LOG2)
             self.attempts[slot] = self.attempts.get(slot, 0) + 1
 
-    def _fingerprint(self, packet: Packet) -> int:
-        """What is kept in the filter tables: the packets of a longer response carry the attempt,
-        so that none meets what an earlier attempt's has left."""
+    def _clear(self, packet: Packet, fingerprint: int, held: int) -> None:
+        at = packet.idx, slot_of(fingerprint, self.filter_slots_log2)
+        if self.filter.get(at) == held:
+            del self.filter[at]
+
+    def _held(self, packet: Packet) -> int:
+        """A packet's fingerprint as the filter tables hold it: with the attempt, if it is one of
+        several with the client's id, over bits of REQ_ID that the slot tells as well."""
         if not (packet.multi_packet and packet.client_id_valid):
             return packet.fingerprint
         attempt = self.attempts.get(slot_of(packet.request_key, REQUEST_SLOTS_LOG2), 0)
-        return packet.fingerprint | attempt % 32 << ATTEMPT_SHIFT
+        low = attempt % (1 << self.filter_slots_log2)
+        return packet.fingerprint ^ low ^ (attempt >> 17) % 32 << 59
 
     def _send(self, before: Packet, after: Packet, sid: int, partial: bool) -> tuple[int, bytes]:
         server = self.servers[sid]
@@ -229,7 +230,7 @@ class Switch:
             entry |= STORED_SECOND
         self.requests[slot_of(packet.request_key, REQUEST_SLOTS_LOG2)] = entry
 
-    def _remembered(self, packet: Packet, usable: list[int]) -> Decision | None:
+    def _remembered(self, packet: Packet, usable: list[int], now_ns: int) -> Decision | None:
         if not (packet.multi_packet and packet.client_id_valid):
             return None
         entry = self.requests.get(slot_of(packet.request_key, REQUEST_SLOTS_LOG2), 0)
@@ -237,6 +238,9 @@ class Switch:
             return None
         first, second = self.groups[packet.grp]
         chosen, other = (second, first) if entry & STORED_SECOND else (first, second)
+        alone = not entry & STORED_CLONED and len(usable) == 2
+        if alone and self._failed(chosen, now_ns) and not self._failed(other, now_ns):
+            return None  # decided anew: the chosen one has failed since
         if chosen in usable:
             return Decision(chosen, other if entry & STORED_CLONED and other in usable else None)
         return Decision(other, None) if entry & STORED_CLONED else None
@@ -303,12 +307,11 @@ class Switch:
         forwarded = self._forward(packet)
         if packet.clo == Clo.NONE or not packet.identified:
             return Outcome.of("ingress", "response_forwarded", forwarded)
-        fingerprint = self._fingerprint(packet)
-        at = packet.idx, slot_of(fingerprint, self.filter_slots_log2)  # lines 17 - 18
-        if self.filter.get(at) == fingerprint:  # lines 19 - 21
+        at = packet.idx, slot_of(packet.fingerprint, self.filter_slots_log2)  # lines 17 - 18
+        if self.filter.get(at) == self._held(packet):  # lines 19 - 21
             del self.filter[at]
             return Outcome.of("ingress", "filtered_slower_response")
-        self.filter[at] = fingerprint  # lines 22 - 23
+        self.filter[at] = self._held(packet)  # lines 22 - 23
         return Outcome.of("ingress", "response_first", forwarded)
 
     def _forward(self, packet: Packet) -> tuple[int, bytes]:

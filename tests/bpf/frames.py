@@ -47,7 +47,7 @@ def frame(
     body: bytes = b"the body",
     **udp: Any,
 ) -> bytes:
-    """A frame between the client and a server, with right lengths and checksums."""
+    """A frame between the client and a server, with right attempts and checksums."""
     ips = (CLIENT_IP6, SERVER_IP6[server]) if ip6 else (CLIENT_IP, SERVER_IP[server])
     macs, ports = (CLIENT_MAC, SERVER_MAC[server]), (CLIENT_PORT, PORT)
     if not to_server:
@@ -96,7 +96,14 @@ class Programs:
 
     def reset(self) -> None:
         """Tables as they are after attach; loading a switch anew takes the verifier longer."""
-        for name in ("nc_state", "nc_fdb", "nc_filter", "nc_requests", "nc_attempts", "nc_health"):
+        for name in (
+            "nc_state",
+            "nc_fdb",
+            "nc_filter",
+            "nc_requests",
+            "nc_attempts",
+            "nc_health",
+        ):
             entry = self.loaded.maps[name]
             empty = bytes(entry.value_size)
             entry.update_many(dict.fromkeys(range(entry.max_entries), empty))

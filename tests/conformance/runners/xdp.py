@@ -196,7 +196,7 @@ class _SwitchTables:
                 words.clear()
         self._filter.fill(_filter_words(tables), _filter_words(scenario.after))
         self._requests.fill(_request_words(tables), _request_words(scenario.after))
-        self._attempts.fill(dict(tables.get("attempts", [])), dict(_attempt_slots(scenario)))
+        self._attempts.fill(dict(tables.get("attempts", [])), dict(_request_slots(scenario)))
         self._fdb.fill(
             form.fdb_words(tables, self._port_of), form.fdb_words(scenario.after, self._port_of)
         )
@@ -304,7 +304,7 @@ def _request_words(tables: Tables) -> dict[int, int]:
     return {slot: int(word, 16) for slot, word in tables["requests"]}
 
 
-def _attempt_slots(scenario: Scenario) -> Iterator[tuple[int, int]]:
+def _request_slots(scenario: Scenario) -> Iterator[tuple[int, int]]:
     """(slot, 0) of each request that may be counted there."""
     for step in scenario.steps:
         try:

@@ -76,6 +76,13 @@ def native(book: Book) -> None:
             "UDP over IPv6 may not go without",
             generic=generic,
         ).send(1, bare, (7, bare.but(checksum="full")), counts="response_forwarded")
+    blank = response(0, req_id=4, v6=True, payload=b"\0\0")
+    word = l4_sum(blank).to_bytes(2, "big")  # adding it to the data takes the sum to 0
+    full, bare = blank.but(payload=word), blank.but(payload=word, checksum="none")
+    assert l4_sum(full) == 0xFFFF
+    book.switch("response-zero-ipv6-comes-to-0", "a sum of 0 that was left out: 0xffff").send(
+        1, bare, (7, full), counts="response_forwarded"
+    )
     to_linux = answer.but(dst=ANY)
     book.switch("response-partial-to-linux", "what Linux forwards keeps its mark").send(
         1, to_linux, (0, to_linux), counts="response_forwarded"

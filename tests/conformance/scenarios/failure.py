@@ -6,6 +6,7 @@ runners without a clock of their own can play these in real time.
 """
 
 from tests.conformance.frames import request, response, server
+from tests.conformance.scenarios.multi_packet import SECOND, decision, part
 from tests.conformance.writing import Book, held
 
 S0, S1, S2 = server(0), server(1), server(2)
@@ -127,6 +128,22 @@ def steering(book: Book) -> None:
     scenario.send(7, ask, (1, first), (2, first.to(S1, clo=2)), counts="cloned")
     scenario.send(7, ask, (1, again), (2, again.to(S1, clo=2)), counts="cloned", at_ms=200)
     scenario.leaves(sequence=2, owed={"0": 2, "1": 2})
+
+    for alone, silent, living in ((0, S0, S1), (SECOND, S1, S0)):
+        which = "second" if alone else "first"
+        scenario = book.switch(
+            f"failed-{which}-stored-alone",
+            "a decision for one server that has failed since is taken anew",
+            server_timeout_ms=400,
+            state={"0": 1, "1": 1, "2": 0},
+            requests=[decision(alone)],
+        )
+        scenario.send(7, part(0), (silent.port, part(0).to(silent)), counts="not_cloned")
+        for index in range(2):
+            out = (living.port, part(index).to(living))
+            scenario.send(7, part(index), out, counts="not_cloned", at_ms=600)
+        owed = {"0": 2, "1": 1} if alone else {"0": 1, "1": 2}
+        scenario.leaves(requests=[decision(0 if alone else SECOND)], owed=owed)
 
     write = request(flags=1, dst=S0)
     scenario = book.switch(

@@ -113,13 +113,13 @@ def overriding(book: Book) -> None:
         state={"0": 5, "1": 0, "2": 0}, requests=[decision(CLONED)]
     )
     entry = held(0, 70, 4, pkt_index=1)
-    whole = held(0, 70, 4)
+    other = held(0, 70, 4, pkt_index=2)
     book.switch(
         "multi-past-self-of-that-packet",
         "it clears the fingerprint of that packet",
-        filter=[entry, whole],
+        filter=[entry, other],
     ).send(7, part(1), (1, first), (2, first.to(S1, clo=2)), counts="cloned").leaves(
-        filter=[whole], requests=[decision(CLONED)]
+        filter=[other], requests=[decision(CLONED)]
     )
 
 
@@ -214,53 +214,68 @@ def responses(book: Book) -> None:
 
 
 def retransmitted(book: Book, answer: Callable[..., Frame]) -> None:
-    ask = part(0, count=1)
-    original = ask.to(S0, clo=1, sid=1)
+    """Only one server answers each attempt: nothing of it may stop at the switch."""
     slot = decision(0)[0]
 
-    def asked(scenario: Writing) -> None:
-        scenario.send(7, ask, (1, original), (2, original.to(S1, clo=2)), counts="cloned")
+    def asked(scenario: Writing, *parts: Frame) -> None:
+        for ask in parts:
+            first = ask.to(S0, clo=1, sid=1)
+            scenario.send(7, ask, (1, first), (2, first.to(S1, clo=2)), counts="cloned")
 
-    def answered(scenario: Writing, sid: int, counter: str) -> None:
-        for index in range(3):
-            frame = answer(sid, index, 3, 2)
+    def answered(scenario: Writing, sid: int, count: int, counter: str = "response_first") -> None:
+        for index in range(count):
+            frame = answer(sid, index, count, 2)
             out = [(7, frame)] if counter == "response_first" else []
             scenario.send(1 + sid, frame, *out, counts=counter)
 
-    scenario = book.switch(
-        "multi-response-to-retransmission",
-        "the packets of the one response to the first attempt do not stop those to the second",
-    )
-    for sid in (0, 1):
-        asked(scenario)
-        answered(scenario, sid, "response_first")
-    answered(scenario, 0, "filtered_slower_response")
-    scenario.leaves(attempts=[[slot, 2]])
+    single, two, late_only = (part(0, count=1),), (part(0, 2), part(1, 2)), (part(1, 2),)
+    for name, first_time, again in (
+        ("single-packet-request", single, single),
+        ("request-of-two", two, two),
+        ("last-packet-alone", two, late_only),
+        ("index-without-count", (part(7, 1),), (part(7, 1),)),
+    ):
+        for count in (1, 3):
+            scenario = book.switch(
+                f"retransmitted-{name}-answered-by-{count}",
+                "the response to the first attempt does not stop that to the second",
+            )
+            asked(scenario, *first_time)
+            answered(scenario, 0, count)
+            asked(scenario, *again)
+            answered(scenario, 1, count)
+            answered(scenario, 0, count, "filtered_slower_response")
+            clonings = len(first_time) + len(again)
+            scenario.leaves(attempts=[[slot, clonings]])
+            if len(first_time) > 1:
+                scenario.leaves(requests=[decision(CLONED)])
 
-    scenario = book.switch(
-        "multi-response-attempts-wrap", "five bits of the attempt count", attempts=[[slot, 31]]
-    )
-    asked(scenario)
-    frame = answer(0, 2, 3, 2)
-    scenario.send(1, frame, (7, frame), counts="response_first").leaves(
-        attempts=[[slot, 32]], filter=[held(0, 70, 4, pkt_index=2)]
-    )
+    def attempt(pkt_index: int, count: int) -> list[Any]:
+        idx, at, word = held(pkt_index % 2, 70, 4, pkt_index=pkt_index)
+        return [idx, at, hex(int(word, 16) ^ count % (1 << 17) ^ count >> 17 << 59)]
 
+    for before in (0, 5, 31, (1 << 17) - 1, (1 << 22) - 2):
+        scenario = book.switch(
+            f"retransmitted-attempt-{before + 1}",
+            "the count lies over the low bits of REQ_ID and bits 59-63",
+            attempts=[[slot, before]],
+        )
+        asked(scenario, *single)
+        frame = answer(0, 1, 3, 2)
+        scenario.send(1, frame, (7, frame), counts="response_first")
+        scenario.leaves(attempts=[[slot, before + 1]], filter=[attempt(1, before + 1)])
+    kept = [held(1, 70, 4), held(0, 71, 4), held(1, 70, 4, pkt_index=1)]
     scenario = book.switch(
-        "multi-response-same-attempt",
-        "a later packet of a request sent again is no new attempt",
-        requests=[decision(CLONED)],
-        attempts=[[slot, 1]],
+        "retransmitted-forgets-no-more",
+        "nothing of other ids, or in other tables",
+        filter=[*kept, held(0, 70, 4)],
     )
-    late = part(2).to(S0, clo=1, sid=1)
-    scenario.send(7, part(2), (1, late), (2, late.to(S1, clo=2)), counts="cloned")
-    answered(scenario, 1, "response_first")
-    answered(scenario, 0, "filtered_slower_response")
-
-    busy = book.switch(
-        "multi-response-not-cloned-again",
-        "an attempt that is not cloned does not count: its response is not filtered",
+    asked(scenario, *two[:1])
+    scenario.leaves(filter=kept, requests=[decision(CLONED)], attempts=[[slot, 1]])
+    book.switch(
+        "retransmitted-not-cloned",
+        "what is not cloned again is no attempt: its response is not filtered",
         state=FIRST_BUSY,
-        attempts=[[slot, 1]],
-    )
-    busy.send(7, ask, (1, ask.to(S0)), counts="not_cloned")
+        attempts=[[slot, 3]],
+        filter=[attempt(0, 3)],
+    ).send(7, single[0], (1, single[0].to(S0)), counts="not_cloned")

@@ -111,7 +111,9 @@ NC_INLINE enum nc_counter nc_forward_response(enum nc_way way, struct nc_env *en
 	}
 	f->port = nc_port_of(env, p);
 	if (nc_likely(f->port)) {
-		if (nc_unlikely(sum->state == NC_SUM_FULL && sum->check != nc_l4_check(p)))
+		/* Where a sum was left out and comes to 0, 0xffff is written. */
+		if (nc_unlikely(sum->state == NC_SUM_FULL &&
+				(sum->check != nc_l4_check(p) || sum->check == 0)))
 			nc_set_l4_check(p, sum->check);
 		f->action = NC_SEND;
 	}

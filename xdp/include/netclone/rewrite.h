@@ -77,7 +77,6 @@ NC_INLINE nc_u64 nc_write_route(enum nc_way way, struct nc_env *env,
 	nc_u64 diff = nc_write_identity(way, env, cfg, h);
 
 	if (r->grp) {
-		nc_note_attempt(way, env, h);
 		nc_filter_open(way, env, cfg, h, nc_ntohl(h->req_id));
 		diff += nc_write_clo(h, NC_CLO_ORIGINAL);
 		diff += NC_WRITE32(h->sid, nc_htonl(r->other));

@@ -134,6 +134,24 @@ NC_INLINE nc_u32 nc_choose_by_health(struct nc_env *env, const struct nc_switch_
 			: 0);
 }
 
+/* A choice of one server that has failed since, while the other candidate lives. */
+NC_INLINE int nc_is_dead_end(struct nc_env *env, const struct nc_switch_config *cfg,
+			     const struct nc_group *g, nc_u32 choice)
+{
+	struct nc_health *first = nc_health_of(env, g->first);
+	struct nc_health *second = nc_health_of(env, g->second);
+	nc_u64 timeout_ns = cfg->server_timeout_ns, now_ns;
+	int first_failed, second_failed;
+
+	if (choice & (NC_CHOICE_BOTH | NC_CHOICE_NONE) || !first || !second)
+		return 0;
+	now_ns = nc_now_ns(env);
+	first_failed = nc_is_failed(first, timeout_ns, now_ns);
+	second_failed = nc_is_failed(second, timeout_ns, now_ns);
+	return choice & NC_CHOICE_SECOND ? second_failed && !first_failed
+					 : first_failed && !second_failed;
+}
+
 /* Beyond the paper: RackSched without clones, and the reserve rule (reserve.h). */
 NC_INLINE nc_u32 nc_choose_by_load(const struct nc_switch_config *cfg, nc_u32 *first,
 				   nc_u32 *second)
@@ -238,44 +256,6 @@ NC_INLINE nc_u32 nc_remember(struct nc_message *m, nc_u32 choice, nc_u32 usable)
 	return before == NC_CHOICE_NONE ? choice : before;
 }
 
-/* ---- retransmissions: a request whose id is the client's may be sent again, and what the packets
- * of the last attempt's response have left in the filter tables is not for this one's. How many
- * packets that were, nobody knows; so their fingerprints carry the attempt. Requests that share a
- * slot count each other's attempts, which can only let a slower response pass. ---- */
-
-NC_INLINE nc_u64 *nc_attempts_of(struct nc_env *env, const struct nc_header *h)
-{
-	nc_u64 key = nc_request_key(NC_WAY_ANY, h, nc_ntohl(h->req_id));
-
-	return nc_attempt_slot(env, nc_slot(key, (1U << NC_REQUEST_SLOTS_LOG2) - 1));
-}
-
-/* A request is being cloned. A plain store: an update lost to another CPU's has the same effect. */
-NC_INLINE void nc_note_attempt(enum nc_way way, struct nc_env *env, const struct nc_header *h)
-{
-	nc_u64 *attempts;
-
-	if (!nc_extension(way, nc_has_client_id(h) && h->pkt_index == 0))
-		return;
-	attempts = nc_attempts_of(env, h);
-	if (attempts)
-		++*(volatile nc_u64 *)attempts;
-}
-
-/* What a packet leaves in a filter table, and looks for there. */
-NC_INLINE nc_u64 nc_filter_fingerprint(enum nc_way way, struct nc_env *env,
-				       const struct nc_header *h, nc_u32 req_id)
-{
-	nc_u64 fingerprint = nc_fingerprint(way, h, req_id), *attempts;
-
-	if (nc_extension(way, nc_is_multi_packet(h) && nc_has_client_id(h))) {
-		attempts = nc_attempts_of(env, h);
-		if (attempts)
-			fingerprint |= *(volatile nc_u64 *)attempts << NC_FP_ATTEMPT_SHIFT;
-	}
-	return fingerprint;
-}
-
 /* ---- routing ---- */
 
 /* Nothing is cloned while the group's devmap is missing or may be about to belong to another
@@ -317,6 +297,9 @@ NC_INLINE enum nc_counter nc_switch_route(enum nc_way way, struct nc_env *env,
 		return NC_CTR_unknown_port;
 
 	choice = nc_chosen_before(&m, usable);
+	if (nc_extension(way, m.slot && cfg->server_timeout_ns) && usable == NC_BOTH_USABLE &&
+	    nc_is_dead_end(env, cfg, g, choice))
+		choice = NC_CHOICE_NONE;
 	if (nc_likely(choice == NC_CHOICE_NONE)) {
 		/* Packets that nothing ties together are not cloned. */
 		if (nc_unlikely(usable != NC_BOTH_USABLE ||
@@ -369,17 +352,67 @@ NC_INLINE nc_u64 *nc_filter_slot_of(struct nc_env *env, const struct nc_switch_c
 					   nc_slot(fingerprint, cfg->filter_mask));
 }
 
+/* ---- a request whose id is the client's may be sent again, whole or in part, and a response of
+ * any number of packets to the earlier attempt may have left a fingerprint a packet. So these
+ * fingerprints carry how often packets of the request were cloned. Requests that share a slot
+ * of that count can only let a slower response pass. ---- */
+
+NC_INLINE nc_u64 *nc_attempts_of(struct nc_env *env, const struct nc_header *h)
+{
+	nc_u64 key = nc_request_key(NC_WAY_ANY, h, nc_ntohl(h->req_id));
+
+	return nc_attempt_slot(env, nc_slot(key, (1U << NC_REQUEST_SLOTS_LOG2) - 1));
+}
+
+/* What a packet leaves in a filter table. The slot tells the low bits of REQ_ID as well, so
+ * the count is laid over them, and over the five bits that are free. */
+NC_INLINE nc_u64 nc_held_fingerprint(enum nc_way way, struct nc_env *env,
+				     const struct nc_switch_config *cfg, const struct nc_header *h,
+				     nc_u64 fingerprint)
+{
+	nc_u64 *attempts;
+
+	if (!nc_extension(way, nc_is_multi_packet(h) && nc_has_client_id(h)))
+		return fingerprint;
+	attempts = nc_attempts_of(env, h);
+	if (attempts) {
+		nc_u64 count = *(volatile nc_u64 *)attempts;
+
+		fingerprint ^= (count & cfg->filter_mask) ^ count >> NC_FILTER_SLOTS_LOG2
+									     << NC_FP_ATTEMPT_SHIFT;
+	}
+	return fingerprint;
+}
+
+NC_INLINE void nc_filter_clear(struct nc_env *env, const struct nc_switch_config *cfg,
+			       const struct nc_header *h, nc_u64 fingerprint, nc_u64 held)
+{
+	nc_u64 *slot = nc_filter_slot_of(env, cfg, h->idx, fingerprint);
+
+	if (slot && *(volatile nc_u64 *)slot == held)
+		nc_replace(slot, held, 0);
+}
+
 /* A request that is being cloned must not find its past self: an id that has come round
  * again, or a retransmission. */
 NC_INLINE void nc_filter_open(enum nc_way way, struct nc_env *env,
 			      const struct nc_switch_config *cfg, const struct nc_header *h,
 			      nc_u32 req_id)
 {
-	nc_u64 fingerprint = nc_filter_fingerprint(way, env, h, req_id);
-	nc_u64 *slot = nc_filter_slot_of(env, cfg, h->idx, fingerprint);
+	nc_u64 fingerprint = nc_fingerprint(way, h, req_id), key, *attempts;
 
-	if (slot && *(volatile nc_u64 *)slot == fingerprint)
-		nc_replace(slot, fingerprint, 0);
+	nc_filter_clear(env, cfg, h, fingerprint,
+			nc_held_fingerprint(way, env, cfg, h, fingerprint));
+	if (!nc_extension(way, nc_has_client_id(h)))
+		return;
+	if (nc_is_multi_packet(h)) { /* its response may be a single packet */
+		key = nc_request_key(way, h, req_id);
+		nc_filter_clear(env, cfg, h, key, key);
+	}
+	/* A plain store: an update lost to another CPU's has the same effect. */
+	attempts = nc_attempts_of(env, h);
+	if (attempts)
+		++*(volatile nc_u64 *)attempts;
 }
 
 /* Lines 17-23. One atomic swap decides between two responses that come at once: exactly
@@ -388,12 +421,13 @@ NC_INLINE enum nc_counter nc_filter_response(enum nc_way way, struct nc_env *env
 					     const struct nc_switch_config *cfg,
 					     const struct nc_header *h)
 {
-	nc_u64 fingerprint = nc_filter_fingerprint(way, env, h, nc_ntohl(h->req_id));
+	nc_u64 fingerprint = nc_fingerprint(way, h, nc_ntohl(h->req_id));
+	nc_u64 held = nc_held_fingerprint(way, env, cfg, h, fingerprint);
 	nc_u64 *slot = nc_filter_slot_of(env, cfg, h->idx, fingerprint);
 
-	if (!slot || nc_swap(slot, fingerprint) != fingerprint)
+	if (!slot || nc_swap(slot, held) != held)
 		return NC_CTR_response_first;
-	nc_replace(slot, fingerprint, 0);
+	nc_replace(slot, held, 0);
 	return NC_CTR_filtered_slower_response;
 }
 

@@ -70,8 +70,8 @@ struct nc_health {
 /* Table "nc_sequence": ARRAY of 1, nc_u64; its low 32 bits are the last REQ_ID. */
 /* Table "nc_filter" (FilterT): ARRAY of tables * slots, nc_u64 fingerprint; 0: empty. */
 /* Table "nc_requests": ARRAY of 2^16, nc_u64; cloned-request table (multi-packet). */
-/* Table "nc_attempts": ARRAY of 2^16, nc_u64; how often a request was cloned that has its id
- * from the client, by slot of the request key. */
+/* Table "nc_attempts": ARRAY of 2^16, nc_u64; how often packets of a request with the client's id
+ * were cloned, by slot of the request key. */
 /* Table "nc_fdb": ARRAY of 2^12, nc_u64 = MAC << 16 | ifindex. */
 /* Table "nc_ports": DEVMAP indexed by ifindex, every attached port and every
  * server's port. Table "nc_clone_ports": ARRAY_OF_MAPS by GRP -> DEVMAP of 2 entries:
