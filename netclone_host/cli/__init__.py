@@ -53,6 +53,8 @@ class LazyGroup(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
+        if ctx.parent is None:
+            _end_in_order(ctx)
         try:
             return super().invoke(ctx)
         except NetcloneError as error:
@@ -110,7 +112,6 @@ def main(ctx: click.Context, verbose: bool) -> None:
     """Attach NetClone to interfaces, and look at what it does there."""
     ctx.ensure_object(dict)
     ctx.obj["verbose"] = verbose
-    _end_in_order(ctx)
     if verbose:
         from netclone_host.bpf import libbpf
 

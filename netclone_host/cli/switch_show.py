@@ -14,7 +14,7 @@ from rich.table import Table
 from netclone_host.bpf import abi
 from netclone_host.cli.switch_target import inside, opened_switches, target_of, target_options
 from netclone_host.control import memory
-from netclone_host.control.live import LiveSwitch
+from netclone_host.control.live import LiveSwitch, unfinished
 from netclone_host.topology import DEFAULT_CAPACITY, MAX_SERVERS
 
 _MIB = 1 << 20
@@ -70,6 +70,7 @@ def describe(switch: LiveSwitch) -> dict[str, Any]:
         "netclone_ports": list(tables.ports),
         "racksched": tables.racksched,
         "cloning_held": switch.held(),
+        "unfinished": unfinished(tables),
         "server_timeout_ms": tables.server_timeout_ns // 1_000_000,
         "capacity": tables.capacity,
         "servers": servers,
@@ -113,6 +114,11 @@ def _print(record: dict[str, Any], with_groups: bool) -> None:
             "cloning is held, each request goes to one server: a change of the groups is under "
             f"way, or was killed; any change ends that, such as 'netclone-host {verb}', and so "
             "does 'switch apply'"
+        )
+    if record["unfinished"]:
+        console.print(
+            "the groups are not those of the servers: a change of the servers is under way, or "
+            "was killed; repeat it ('add-server', 'remove-server' or 'apply') to finish it"
         )
     table = Table("id", "IPv4", "IPv6", "MAC", "port", box=None, title="servers")
     for column in ("state", "owed"):

@@ -145,12 +145,14 @@ class LiveSwitch:
     def with_server(self, sid: int, entry: ServerEntry) -> SwitchTables:
         """The present tables with a server added; UserError if that cannot be."""
         tables = self.tables()
-        if sid in tables.servers:
+        # One that was killed half-way is simply done again.
+        if sid in tables.servers and not unfinished(tables):
             raise UserError(
                 f"the switch already has a server {sid}",
                 hint=f"'netclone-host switch remove-server {sid}' removes it",
             )
-        for other, known in tables.servers.items():
+        others = {other: known for other, known in tables.servers.items() if other != sid}
+        for other, known in others.items():
             for what in ("ip4", "ip6", "mac"):
                 value = getattr(entry, what)
                 if value is not None and value == getattr(known, what):
@@ -158,7 +160,7 @@ class LiveSwitch:
                         f"server {other} has the same {what} as the new server {sid}",
                         hint="every server needs addresses of its own",
                     )
-        return _with_servers(tables, {**tables.servers, sid: entry})
+        return _with_servers(tables, {**others, sid: entry})
 
     def _check(self, desired: SwitchTables) -> None:
         capacity = self.capacity()
@@ -194,6 +196,11 @@ def set_client_servers(attachment: Attachment, n_servers: int) -> None:
         table.update(0, config)
     attachment.settings["servers"] = n_servers
     attachment.save()
+
+
+def unfinished(tables: SwitchTables) -> bool:
+    """The groups are not those of the servers: a change of the servers was killed."""
+    return tables.groups != dict(enumerate(group_pairs(sorted(tables.servers)), start=1))
 
 
 def _with_servers(tables: SwitchTables, servers: dict[int, ServerEntry]) -> SwitchTables:

@@ -101,6 +101,26 @@ def test_a_change_killed_at_each_step_is_mended_by_the_next(rack: Topology) -> N
         assert bring(rack) == 0
 
 
+def test_verbs_that_were_killed_are_finished_by_repeating_them(rack: Topology) -> None:
+    remove = ("switch", "remove-server", "1")
+    add = ("switch", "add-server", "1", "--ip4", "10.0.1.102", "--mac", "02:00:00:00:01:66")
+    add += ("--switch-port", "p1")
+    full = json.loads(switch("show", "--json").output)["groups"]
+    for position in range(3):
+        for words in (remove, add):
+            die_at(position, lambda words=words: main(words))
+            record = json.loads(switch("show", "--json").output)
+            assert record["cloning_held"]
+            # A server that is taken out stays in the tables until the groups do without it.
+            assert record["unfinished"] or words == remove
+            assert CliRunner().invoke(main, words).exit_code == 0
+            record = json.loads(switch("show", "--json").output)
+            assert not record["cloning_held"] and not record["unfinished"]
+        assert record["groups"] == full
+    again = CliRunner().invoke(main, add)
+    assert again.exit_code == 2 and "already has a server 1" in again.output
+
+
 def test_a_setting_mends_devmaps_that_went_ahead_of_their_groups(rack: Topology) -> None:
     before = ports_of_groups()
     die_at(1, lambda: bring(smaller(rack)))
