@@ -41,7 +41,8 @@ SCENARIOS = [scenario for scenario in SWITCH_SCENARIOS if not beyond_the_program
 
 
 def test_nearly_all_of_the_corpus_is_played() -> None:
-    assert len(SCENARIOS) >= 0.85 * len(SWITCH_SCENARIOS)
+    """All but what `beyond_the_program` names."""
+    assert len(SCENARIOS) >= 300
 
 
 @pytest.fixture(scope="module")
