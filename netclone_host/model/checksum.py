@@ -65,13 +65,17 @@ def lacks_checksum(p: Packet) -> bool:
     return p.protocol == UDP and p.ipv6 and l4_checksum(p) == 0
 
 
-def seal(before: Packet, after: Packet, partial: bool, mark_survives: bool) -> None:
+def seal(
+    before: Packet, after: Packet, partial: bool, mark_survives: bool, addressed: bool = True
+) -> None:
     """Write the checksums of `after`, which is `before` rewritten.
+
+    addressed: the IP header is, too; else it is left alone, with whatever sum it came with.
 
     partial: `before` carries only a partial sum. mark_survives: so may `after`, because
     the mark that has a device complete it is not lost (generic mode, a host's egress).
     """
-    if not before.ipv6:
+    if addressed and not before.ipv6:
         at = before.ip + 10
         old = int.from_bytes(before.frame[at : at + 2], "big")
         rest = slice(before.ip, at), slice(at + 2, before.l4)
@@ -109,4 +113,4 @@ def seal_at_egress(before: Packet, after: Packet, offloaded: bool) -> None:
     """On a host's way out the kernel knows what the sum is: a partial one (`offloaded`)
     does not cover the header, and a socket that sends without one (UDP only) wants none."""
     if not offloaded and (before.protocol != UDP or l4_checksum(before) != 0):
-        seal(before, after, partial=False, mark_survives=True)
+        seal(before, after, partial=False, mark_survives=True, addressed=False)

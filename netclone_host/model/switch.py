@@ -131,7 +131,7 @@ class Switch:
         self._learn(port, packet)
         marked = packet.copy()
         self._identify(marked)
-        seal(packet, marked, is_partial(packet), self.generic)
+        seal(packet, marked, is_partial(packet), self.generic, addressed=False)
         return Outcome.of("ingress", "no_clone", (out, bytes(marked.frame)))
 
     def _usable(self, sid: int, packet: Packet) -> bool:

@@ -56,6 +56,10 @@ def native(book: Book) -> None:
     book.switch("no-clone-partial", "also where the destination is left alone").send(
         7, write, (2, write.but(req_id=1, checksum="full")), counts="no_clone"
     ).leaves(sequence=1)
+    odd = request(flags=1, dst=S1, ip=(("chksum", 0xFFFF),))
+    book.switch("no-clone-ip-checksum", "an IP header that does not change keeps its sum").send(
+        7, odd, (2, odd.but(req_id=1)), counts="no_clone"
+    ).leaves(sequence=1)
     ask = request(checksum="partial")
     book.switch(
         "not-cloned-partial", "also for a single copy", state={"0": 1, "1": 0, "2": 0}
