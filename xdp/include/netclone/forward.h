@@ -154,12 +154,12 @@ NC_INLINE nc_u32 nc_switch_plain(struct nc_env *env, const struct nc_switch_conf
 	enum nc_counter reason;
 
 	*f = (struct nc_forward){.action = NC_PASS};
-	if (nc_unlikely(!nc_is_plain_switch(cfg)) || nc_unlikely(!nc_parse_plain(frame->data, &p)))
+	if (nc_unlikely(!nc_parse_plain(frame->data, &p)))
 		return NC_NOT_PLAIN;
 	reason = nc_parse_rest(&cfg->ports, &ranges, sizeof(struct nc_udp), &p);
 	if (reason != NC_PARSED)
 		return reason;
-	if (nc_unlikely(!nc_is_plain_header(p.nc)) || nc_unlikely(!nc_is_full_sum(&p)))
+	if (nc_unlikely(!nc_is_plain(cfg, p.nc)) || nc_unlikely(!nc_is_full_sum(&p)))
 		return NC_NOT_PLAIN;
 	return nc_switch_parsed(NC_WAY_PLAIN, env, cfg, &p, in_port, f);
 }

@@ -16,25 +16,20 @@ enum {
 		NC_SWITCH_GENERIC | NC_SWITCH_NO_CLONES | NC_SWITCH_RESERVE | NC_SWITCH_HOLD,
 };
 
-/* Does the switch do anything that the plain way leaves out? */
-NC_INLINE int nc_is_plain_switch(const struct nc_switch_config *cfg)
+/* Does the switch do, or the packet ask for, anything that the plain way leaves out? One branch
+ * for all: SWITCH_ID and FLAGS lie in one word with TYPE. */
+NC_INLINE int nc_is_plain(const struct nc_switch_config *cfg, const struct nc_header *h)
 {
 #ifdef NC_PAPER_ONLY
 	(void)cfg;
-	return 1;
-#else
-	return !((cfg->flags & NC_SWITCH_BEYOND) | cfg->switch_id | cfg->server_timeout_ns);
-#endif
-}
-
-/* Does the packet ask for anything that the plain way leaves out? */
-NC_INLINE int nc_is_plain_header(const struct nc_header *h)
-{
-#ifdef NC_PAPER_ONLY
 	(void)h;
 	return 1;
 #else
-	return !(h->switch_id | h->flags | (h->pkt_count & 0xfe));
+	nc_be32 word;
+
+	__builtin_memcpy(&word, h, sizeof(word));
+	return !((cfg->flags & NC_SWITCH_BEYOND) | cfg->switch_id | cfg->server_timeout_ns |
+		 (word & nc_htonl(0xffffff00)) | (h->pkt_count & 0xfe));
 #endif
 }
 
