@@ -3,7 +3,8 @@
 
 The switch program as it is, with every extension compiled in, against the same text without
 them (NC_PAPER_ONLY), in turn in one run: the median of the differences within a turn, since one
-measurement is off by some nanoseconds on a machine that others use. Writes out/bench/extensions.json.
+measurement is off by some nanoseconds on a machine that others use. Writes
+out/bench/extensions.json.
 """
 
 from __future__ import annotations
