@@ -13,10 +13,10 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 from loadgen.abi import traffic_library
 from loadgen.abi_io import AlignedPeer, SocketOptions
+from netclone_host.closing import Closing
 from netclone_host.errors import UserError
 
 DEFAULT_PORT = 1000
@@ -59,7 +59,7 @@ def native_peers(endpoints: Sequence[Endpoint]) -> ctypes.Array[AlignedPeer]:
     return (AlignedPeer * len(endpoints))(*(native_peer(e) for e in endpoints))
 
 
-class UdpIo:
+class UdpIo(Closing):
     """A UDP socket as the hot loops' back end (`struct lg_io`); close it after them.
 
     Raises `UserError` when it cannot be opened: port in use, no such address or namespace.
@@ -92,17 +92,6 @@ class UdpIo:
         if self.handle is not None:
             traffic_library().lg_io_close(self.handle)
             self.handle = None
-
-    def __enter__(self) -> UdpIo:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _open_error(local: Endpoint, code: int) -> UserError:

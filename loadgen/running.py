@@ -7,8 +7,8 @@ import ctypes
 import os
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from types import TracebackType
 from typing import Self
 
 from loadgen.priority import prefer_this_thread
@@ -17,27 +17,22 @@ from netclone_host.errors import UserError
 POLL_S = 0.001
 
 
-class Running:
+class Running(ABC):
     """Started at the beginning of a `with` block and stopped at its end."""
 
+    @abstractmethod
     def start(self) -> None:
         """Begins. Raises `UserError`; then nothing is open."""
-        raise NotImplementedError
 
+    @abstractmethod
     def stop(self) -> object:
         """Ends; once, or whenever."""
-        raise NotImplementedError
 
     def __enter__(self) -> Self:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+from abc import abstractmethod
 
 from loadgen.abi import traffic_library
 from loadgen.abi_servers import WorkerConfig
@@ -40,9 +41,9 @@ class WorkerServer(Running):
         """Service times as measured around each, ns."""
         self.stats: list[ServerStats] = []
 
+    @abstractmethod
     def serve(self) -> int:
         """Runs the workers until the end; 0 or -errno."""
-        raise NotImplementedError
 
     def start(self) -> None:
         """Opens the socket and begins to answer. Raises `UserError`; then nothing is open."""

@@ -12,9 +12,9 @@ import mmap
 import os
 import struct
 from pathlib import Path
-from types import TracebackType
 
 from netclone_host.bpf import kernel, pins
+from netclone_host.closing import Closing
 from netclone_host.errors import UserError
 
 MAP_NAME = "nc_app_state"
@@ -27,7 +27,7 @@ def pin_path(ifname: str) -> Path:
     return pins.directory(inode, ifname) / MAP_NAME
 
 
-class AppState:
+class AppState(Closing):
     """The queue length of the server that is attached to an interface.
 
     with AppState("eth0") as state:
@@ -62,14 +62,3 @@ class AppState:
 
     def close(self) -> None:
         self._page.close()
-
-    def __enter__(self) -> AppState:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

@@ -8,10 +8,10 @@ import enum
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Protocol
 
 from netclone_host.bpf.maps import Map
+from netclone_host.closing import Closing
 
 MapSizes = Mapping[str, int]
 """Map name -> max_entries; maps that are not named keep the size of the source."""
@@ -43,7 +43,7 @@ PROGRAMS = {
 
 
 @dataclass
-class LoadedObject:
+class LoadedObject(Closing):
     """Loaded programs and maps of one role. Owns the file descriptors."""
 
     programs: dict[str, int]
@@ -54,17 +54,6 @@ class LoadedObject:
         for fd in [*self.programs.values(), *(entry.fd for entry in self.maps.values())]:
             os.close(fd)
         self.programs, self.maps = {}, {}
-
-    def __enter__(self) -> LoadedObject:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 class Loader(Protocol):

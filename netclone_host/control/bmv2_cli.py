@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from netclone_host.closing import Closing
 from netclone_host.errors import UserError
 
 COMMAND = "simple_switch_CLI"
@@ -41,7 +42,7 @@ class Node:
     ports: tuple[int, ...]
 
 
-class RuntimeCli:
+class RuntimeCli(Closing):
     """Talks to one running simple_switch through its Thrift port. The command line is started
     with the first command and ends with this object."""
 
@@ -49,12 +50,6 @@ class RuntimeCli:
         self._port = port
         self._process: subprocess.Popen[bytes] | None = None
         self._unread = b""
-
-    def __enter__(self) -> RuntimeCli:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         if self._process is not None:

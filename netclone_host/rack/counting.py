@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import TracebackType
 
 from netclone_host import counters
 from netclone_host.bpf import state
+from netclone_host.closing import Closing
 from netclone_host.rack import bmv2_live, programs
 from netclone_host.rack.plan import Plan
 
@@ -15,7 +15,7 @@ Snapshot = Mapping[str, int]
 """`<node>.<hook>.<reason>` -> packets, such as `sw.ingress.cloned`; zeros left out."""
 
 
-class Counting:
+class Counting(Closing):
     """Reads the counters of a rack whose programs are attached."""
 
     def __init__(self, plan: Plan) -> None:
@@ -30,15 +30,7 @@ class Counting:
         self._roles = {name: entry.role for name, entry in self._attachments.items()}
         self._roles |= {switch.name: "switch" for switch in plan.switches}
 
-    def __enter__(self) -> Counting:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         if self._p4 is not None:
             self._p4.close()
 
