@@ -4,41 +4,21 @@
 from __future__ import annotations
 
 import json
+import pkgutil
+from importlib import import_module
 
+from tests.conformance import scenarios
 from tests.conformance.scenario import CORPUS, Scenario
-from tests.conformance.scenarios import (
-    beyond,
-    checksums,
-    extensions,
-    failure,
-    hosts,
-    multi_packet,
-    parsing,
-    requests,
-    responses,
-)
 from tests.conformance.writing import Book
-
-MODULES = (
-    beyond,
-    checksums,
-    extensions,
-    failure,
-    hosts,
-    multi_packet,
-    parsing,
-    requests,
-    responses,
-)
 
 
 def books() -> dict[str, list[Scenario]]:
     """File name -> its scenarios, as they are written now."""
     written: dict[str, list[Scenario]] = {}
-    for module in MODULES:
+    for module in pkgutil.iter_modules(scenarios.__path__):
         book = Book()
-        module.write(book)
-        written[module.__name__.rpartition(".")[2] + ".json"] = list(book.scenarios)
+        import_module(f"{scenarios.__name__}.{module.name}").write(book)
+        written[f"{module.name}.json"] = list(book.scenarios)
     return written
 
 
@@ -50,9 +30,9 @@ def text(scenarios: list[Scenario]) -> str:
 
 def main() -> None:
     CORPUS.mkdir(exist_ok=True)
-    for name, scenarios in books().items():
-        (CORPUS / name).write_text(text(scenarios))
-        print(f"{name}: {len(scenarios)} scenarios")
+    for name, written in books().items():
+        (CORPUS / name).write_text(text(written))
+        print(f"{name}: {len(written)} scenarios")
 
 
 if __name__ == "__main__":
