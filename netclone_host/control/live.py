@@ -10,13 +10,12 @@ import contextlib
 import ctypes
 from collections.abc import Iterator
 from dataclasses import replace
-from ipaddress import IPv4Address, IPv6Address
 
 from netclone_host.bpf import abi, state
 from netclone_host.bpf.journal import Attachment
 from netclone_host.bpf.maps import Map
-from netclone_host.control import backend
-from netclone_host.control.gone import GonePort, port_name
+from netclone_host.control import backend, xdp
+from netclone_host.control.gone import GonePort
 from netclone_host.control.plan import ServerEntry, SwitchTables
 from netclone_host.control.xdp_plan import tables_plan
 from netclone_host.control.xdp_switch import XdpSwitch
@@ -94,7 +93,7 @@ class LiveSwitch:
         for sid in range(abi.MAX_SERVERS):
             entry = abi.Server.from_buffer_copy(raw, sid * size)
             if entry.flags & abi.ServerFlag.VALID:
-                yield sid, _server_entry(entry)
+                yield sid, xdp.server_entry(entry)
 
     def occupancy(self) -> list[int]:
         """Slots in use, for each filter table."""
@@ -206,13 +205,3 @@ def unfinished(tables: SwitchTables) -> bool:
 def _with_servers(tables: SwitchTables, servers: dict[int, ServerEntry]) -> SwitchTables:
     pairs = group_pairs(sorted(servers))
     return replace(tables, servers=servers, groups=dict(enumerate(pairs, start=1)))
-
-
-def _server_entry(entry: abi.Server) -> ServerEntry:
-    ip4, ip6 = IPv4Address(bytes(entry.ip4)), IPv6Address(bytes(entry.ip6))
-    return ServerEntry(
-        mac=bytes(entry.mac),
-        ip4=ip4 if int(ip4) else None,
-        ip6=ip6 if int(ip6) else None,
-        port=port_name(entry.ifindex),
-    )

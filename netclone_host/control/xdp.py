@@ -8,12 +8,14 @@ import os
 import resource
 import secrets
 from collections.abc import Iterable, Mapping
+from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 
 from netclone_host.bpf import abi, maps
 from netclone_host.bpf.loader import LoadedObject
 from netclone_host.bpf.maps import Map, MapType
 from netclone_host.control import plan
+from netclone_host.control.gone import port_name
 from netclone_host.control.plan import ClientSettings, ServerSettings, SwitchTables
 from netclone_host.topology import PortName
 
@@ -157,6 +159,17 @@ def address_entry(server: plan.ServerEntry, ifindex: int) -> abi.Server:
         ip4=_octets(server.ip4.packed if server.ip4 else bytes(4)),
         mac=_octets(server.mac),
         ip6=_octets(server.ip6.packed if server.ip6 else bytes(16)),
+    )
+
+
+def server_entry(row: abi.Server) -> plan.ServerEntry:
+    """The inverse of `address_entry`."""
+    ip4, ip6 = IPv4Address(bytes(row.ip4)), IPv6Address(bytes(row.ip6))
+    return plan.ServerEntry(
+        mac=bytes(row.mac),
+        ip4=ip4 if int(ip4) else None,
+        ip6=ip6 if int(ip6) else None,
+        port=port_name(row.ifindex),
     )
 
 

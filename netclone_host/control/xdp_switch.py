@@ -198,14 +198,7 @@ def _read_servers(servers: Map) -> dict[Key, Action]:
         row = abi.Server.from_buffer_copy(servers.lookup(sid) or b"")
         if not row.flags & abi.ServerFlag.VALID:
             continue
-        ip4, ip6 = IPv4Address(bytes(row.ip4)), IPv6Address(bytes(row.ip6))
-        server = plan.ServerEntry(
-            bytes(row.mac),
-            ip4 if int(ip4) else None,
-            ip6 if int(ip6) else None,
-            port_name(row.ifindex),
-        )
-        entries[Key(SERVERS, (("sid", sid),))] = Action(SET, server_fields(server))
+        entries[Key(SERVERS, (("sid", sid),))] = Action(SET, server_fields(xdp.server_entry(row)))
     return entries
 
 
