@@ -4,12 +4,11 @@ by each loader. Reference: what it may take by libbpf. Writes out/bench/attach.j
 
 from __future__ import annotations
 
-import importlib.util
 import statistics
 from pathlib import Path
 
 from netclone_host import benchmarks, topology
-from netclone_host.bpf import kernel_headers, netns, pins
+from netclone_host.bpf import kernel_headers, loaders, netns, pins
 from netclone_host.bpf.attach import AttachRequest, attach
 from netclone_host.bpf.detach import detach
 from netclone_host.bpf.loader import Role
@@ -50,7 +49,7 @@ def _milliseconds(request: AttachRequest, rounds: int) -> float:
 
 def _loaders() -> list[str]:
     headers = kernel_headers.running_kernel_has_headers() or kernel_headers.installed()
-    has_bcc = importlib.util.find_spec("bcc") is not None and headers
+    has_bcc = loaders.has_bcc() and headers
     return ["libbpf", "bcc"] if has_bcc else ["libbpf"]
 
 

@@ -19,7 +19,7 @@ def loader_of(name: str) -> Loader:
         raise UserError(f"there is no loader {name}", hint=f"loaders are {', '.join(NAMES)}")
     if name == "libbpf" or (name == "auto" and _has_libbpf()):
         return LibbpfLoader()
-    if not _has_bcc():
+    if not has_bcc():
         raise MissingFeatureError(
             "the BCC loader needs Debian's python3-bpfcc",
             hint="apt install python3-bpfcc (PyPI's bcc is something else)",
@@ -29,7 +29,8 @@ def loader_of(name: str) -> Loader:
     return BccLoader()
 
 
-def _has_bcc() -> bool:
+def has_bcc() -> bool:
+    """Whether BCC's Python module is there; it may still lack kernel headers."""
     return importlib.util.find_spec("bcc") is not None
 
 

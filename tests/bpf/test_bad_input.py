@@ -453,7 +453,7 @@ def test_without_privilege_status_still_answers(host: str, tmp_path: Path) -> No
 def test_bcc_not_installed(
     refused: Callable[..., None], host: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loaders, "_has_bcc", lambda: False)
+    monkeypatch.setattr(loaders, "has_bcc", lambda: False)
     refused(
         "attach", host, *SERVER, "--loader", "bcc",
         error="the BCC loader needs Debian's python3-bpfcc",
@@ -478,7 +478,7 @@ def test_bcc_that_cannot_compile(
     refused: Callable[..., None], host: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The compiler's own words, cut to the first error."""
-    if not loaders._has_bcc():
+    if not loaders.has_bcc():
         pytest.skip("needs BCC (python3-bpfcc)")
     monkeypatch.setattr(bcc_loader, "flat_text", lambda _path: "int f(void) { return x; }\n")
     refused(
