@@ -146,10 +146,7 @@ NC_INLINE enum nc_counter nc_switch_parsed(enum nc_way way, struct nc_env *env,
 NC_INLINE nc_u32 nc_switch_plain(struct nc_env *env, const struct nc_switch_config *cfg,
 				 const struct nc_frame *frame, nc_u32 in_port, struct nc_forward *f)
 {
-	const struct nc_ranges ranges = {
-		.n_groups = cfg->n_groups,
-		.n_filter_tables = cfg->n_filter_tables,
-	};
+	const struct nc_ranges ranges = nc_switch_ranges(cfg);
 	struct nc_packet p = {.frame = frame->handle, .end = frame->end};
 	enum nc_counter reason;
 
@@ -169,10 +166,7 @@ NC_INLINE enum nc_counter nc_switch_any(struct nc_env *env, const struct nc_swit
 					const struct nc_frame *frame, nc_u32 in_port,
 					struct nc_forward *f)
 {
-	const struct nc_ranges ranges = {
-		.n_groups = cfg->n_groups,
-		.n_filter_tables = cfg->n_filter_tables,
-	};
+	const struct nc_ranges ranges = nc_switch_ranges(cfg);
 	struct nc_packet p = {};
 	enum nc_counter reason;
 

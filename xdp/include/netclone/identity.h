@@ -86,6 +86,12 @@ NC_INLINE nc_u32 nc_slot(nc_u64 fingerprint, nc_u32 mask)
 	return ((nc_u32)fingerprint ^ pkt << 7 ^ client << 11 ^ client >> 6) & mask;
 }
 
+/* Slot of a request key in the tables of requests. */
+NC_INLINE nc_u32 nc_request_index(nc_u64 key)
+{
+	return nc_slot(key, (1U << NC_REQUEST_SLOTS_LOG2) - 1);
+}
+
 /* Mixes 64 bits well enough to pick slots and groups. */
 NC_INLINE nc_u64 nc_mix(nc_u64 x)
 {

@@ -13,10 +13,7 @@
 NC_INLINE int nc_parse_cloned(const struct nc_switch_config *cfg, const struct nc_frame *frame,
 			      struct nc_packet *p)
 {
-	const struct nc_ranges ranges = {
-		.n_groups = cfg->n_groups,
-		.n_filter_tables = cfg->n_filter_tables,
-	};
+	const struct nc_ranges ranges = nc_switch_ranges(cfg);
 
 	return nc_parse(frame, &cfg->ports, &ranges, p) == NC_PARSED &&
 	       p->nc->type == NC_TYPE_REQ && p->nc->clo == NC_CLO_ORIGINAL;

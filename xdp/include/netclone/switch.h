@@ -6,11 +6,14 @@
 #ifndef NETCLONE_SWITCH_H
 #define NETCLONE_SWITCH_H
 
+#include "filter.h"
+#include "health.h"
 #include "identity.h"
 #include "load.h"
+#include "parse.h"
 #include "state.h"
 
-/* Only the plain way is open to all that matters: a switch with these set asks more. */
+/* What the plain way leaves out, of the switch's own settings. */
 enum {
 	NC_SWITCH_BEYOND =
 		NC_SWITCH_GENERIC | NC_SWITCH_NO_CLONES | NC_SWITCH_RESERVE | NC_SWITCH_HOLD,
@@ -33,6 +36,15 @@ NC_INLINE int nc_is_plain(const struct nc_switch_config *cfg, const struct nc_he
 #endif
 }
 
+/* What a switch takes as in range. */
+NC_INLINE struct nc_ranges nc_switch_ranges(const struct nc_switch_config *cfg)
+{
+	return (struct nc_ranges){
+		.n_groups = cfg->n_groups,
+		.n_filter_tables = cfg->n_filter_tables,
+	};
+}
+
 struct nc_route {
 	nc_u32 dst;   /* server that the request (the original, if cloned) goes to */
 	nc_u32 other; /* cloned: server of the copy */
@@ -50,51 +62,6 @@ NC_INLINE int nc_is_usable(const struct nc_server *s, int ip6)
 	if (!s || !(s->flags & NC_SERVER_VALID) || !s->ifindex)
 		return 0;
 	return ip6 ? (s->ip6[0] | s->ip6[1] | s->ip6[2] | s->ip6[3]) != 0 : s->ip4 != 0;
-}
-
-/* ---- failure detection; every function here is behind server_timeout_ns != 0 ---- */
-
-NC_INLINE int nc_is_failed(const struct nc_health *health, nc_u64 timeout_ns, nc_u64 now_ns)
-{
-	nc_u64 since = health->owing_since_ns;
-
-	return since && now_ns - since > timeout_ns;
-}
-
-/* Plain stores: a lost update moves a count by one or a time by one packet. */
-NC_INLINE void nc_note_sent(struct nc_env *env, nc_u32 sid, nc_u64 now_ns)
-{
-	struct nc_health *health = nc_health_of(env, sid);
-
-	if (!health)
-		return;
-	health->owed++;
-	if (!health->owing_since_ns)
-		health->owing_since_ns = now_ns;
-}
-
-NC_INLINE void nc_note_heard(struct nc_env *env, nc_u32 sid)
-{
-	struct nc_health *health = nc_health_of(env, sid);
-
-	if (!health || !health->owing_since_ns)
-		return;
-	health->owing_since_ns = 0;
-	health->probed_ns = 0;
-	health->owed = 0;
-}
-
-/* A failed server is sent a copy once a timeout, counted from when it was found failed. */
-NC_INLINE int nc_is_probe_due(struct nc_health *health, nc_u64 timeout_ns, nc_u64 now_ns)
-{
-	if (health->probed_ns && now_ns - health->probed_ns <= timeout_ns)
-		return 0;
-	if (!health->probed_ns) {
-		health->probed_ns = now_ns;
-		return 0;
-	}
-	health->probed_ns = now_ns;
-	return 1;
 }
 
 /* ---- which of the two candidates: a choice is a set of these bits, none = the first alone ---- */
@@ -212,7 +179,7 @@ NC_INLINE struct nc_message nc_message_of(enum nc_way way, struct nc_env *env,
 
 	if (nc_extension(way, nc_is_multi_packet(h) && nc_has_client_id(h))) {
 		m.key = nc_request_key(way, h, nc_ntohl(h->req_id));
-		m.slot = nc_request_slot(env, nc_slot(m.key, (1U << NC_REQUEST_SLOTS_LOG2) - 1));
+		m.slot = nc_request_slot(env, nc_request_index(m.key));
 		if (m.slot)
 			m.entry = *(volatile nc_u64 *)m.slot;
 	}
@@ -338,92 +305,6 @@ NC_INLINE nc_u32 nc_next_req_id(struct nc_env *env)
 		return 0;
 	id = (nc_u32)(nc_increment(sequence) + 1);
 	return nc_likely(id) ? id : (nc_u32)(nc_increment(sequence) + 1);
-}
-
-NC_INLINE nc_u64 *nc_filter_slot_of(struct nc_env *env, const struct nc_switch_config *cfg,
-				    nc_u8 idx, nc_u64 fingerprint)
-{
-	return nc_filter_slot(env, idx * (cfg->filter_mask + 1) +
-					   nc_slot(fingerprint, cfg->filter_mask));
-}
-
-/* ---- a request whose id is the client's may be sent again, whole or in part, and a response of
- * any number of packets to the earlier attempt may have left a fingerprint a packet. So these
- * fingerprints carry how often packets of the request were cloned. Requests that share a slot
- * of that count can only let a slower response pass. ---- */
-
-NC_INLINE nc_u64 *nc_attempts_of(struct nc_env *env, const struct nc_header *h)
-{
-	nc_u64 key = nc_request_key(NC_WAY_ANY, h, nc_ntohl(h->req_id));
-
-	return nc_attempt_slot(env, nc_slot(key, (1U << NC_REQUEST_SLOTS_LOG2) - 1));
-}
-
-/* What a packet leaves in a filter table. The slot tells the low bits of REQ_ID as well, so
- * the count is laid over them, and over the five bits that are free. */
-NC_INLINE nc_u64 nc_held_fingerprint(enum nc_way way, struct nc_env *env,
-				     const struct nc_switch_config *cfg, const struct nc_header *h,
-				     nc_u64 fingerprint)
-{
-	nc_u64 *attempts;
-
-	if (!nc_extension(way, nc_is_multi_packet(h) && nc_has_client_id(h)))
-		return fingerprint;
-	attempts = nc_attempts_of(env, h);
-	if (attempts) {
-		nc_u64 count = *(volatile nc_u64 *)attempts;
-
-		fingerprint ^= (count & cfg->filter_mask) ^ count >> NC_FILTER_SLOTS_LOG2
-									     << NC_FP_ATTEMPT_SHIFT;
-	}
-	return fingerprint;
-}
-
-NC_INLINE void nc_filter_clear(struct nc_env *env, const struct nc_switch_config *cfg,
-			       const struct nc_header *h, nc_u64 fingerprint, nc_u64 held)
-{
-	nc_u64 *slot = nc_filter_slot_of(env, cfg, h->idx, fingerprint);
-
-	if (slot && *(volatile nc_u64 *)slot == held)
-		nc_replace(slot, held, 0);
-}
-
-/* A request that is being cloned must not find its past self: an id that has come round
- * again, or a retransmission. */
-NC_INLINE void nc_filter_open(enum nc_way way, struct nc_env *env,
-			      const struct nc_switch_config *cfg, const struct nc_header *h,
-			      nc_u32 req_id)
-{
-	nc_u64 fingerprint = nc_fingerprint(way, h, req_id), key, *attempts;
-
-	nc_filter_clear(env, cfg, h, fingerprint,
-			nc_held_fingerprint(way, env, cfg, h, fingerprint));
-	if (!nc_extension(way, nc_has_client_id(h)))
-		return;
-	if (nc_is_multi_packet(h)) { /* its response may be a single packet */
-		key = nc_request_key(way, h, req_id);
-		nc_filter_clear(env, cfg, h, key, key);
-	}
-	/* A plain store: an update lost to another CPU's has the same effect. */
-	attempts = nc_attempts_of(env, h);
-	if (attempts)
-		++*(volatile nc_u64 *)attempts;
-}
-
-/* Lines 17-23. One atomic swap decides between two responses that come at once: exactly
- * one of them finds the other's fingerprint. */
-NC_INLINE enum nc_counter nc_filter_response(enum nc_way way, struct nc_env *env,
-					     const struct nc_switch_config *cfg,
-					     const struct nc_header *h)
-{
-	nc_u64 fingerprint = nc_fingerprint(way, h, nc_ntohl(h->req_id));
-	nc_u64 held = nc_held_fingerprint(way, env, cfg, h, fingerprint);
-	nc_u64 *slot = nc_filter_slot_of(env, cfg, h->idx, fingerprint);
-
-	if (!slot || nc_swap(slot, held) != held)
-		return NC_CTR_response_first;
-	nc_replace(slot, held, 0);
-	return NC_CTR_filtered_slower_response;
 }
 
 /* Lines 14-23 for a response that really comes from server SID. */
