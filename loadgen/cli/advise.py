@@ -20,6 +20,7 @@ from loadgen.durations import parse_duration_ns
 from loadgen.simmodel import Point
 from loadgen.simulate import PointResult
 from loadgen.workload import parse_workload
+from netclone_host.cli import Group
 from netclone_host.cli.foreign import refuse
 from netclone_host.errors import UserError
 
@@ -34,7 +35,7 @@ def _probability(value: float, what: str) -> float:
     return value
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=Group, invoke_without_command=True)
 @click.option("--service", metavar="DIST", help="A distribution, or trace:FILE.")
 @click.option("--jitter", default="none", show_default=True, metavar="PxM")
 @click.option("--servers", type=int, default=10, show_default=True)

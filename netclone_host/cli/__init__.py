@@ -11,10 +11,11 @@ import signal
 import sys
 import threading
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
+from netclone_host.cli.usage import no_such_verb, usage_error
 from netclone_host.errors import NetcloneError, PrivilegeError, UserError
 
 # Verb -> module that holds a click command of the same name.
@@ -30,11 +31,58 @@ VERBS = {
 }
 
 
-class LazyGroup(click.Group):
-    """A group whose commands are looked up in a table of modules.
+class Group(click.Group):
+    """A group of verbs. Whatever ends one of them is told here: a :class:`NetcloneError`, a
+    refusal of the system or an error of click's as two lines on standard error."""
 
-    A :class:`NetcloneError` from any of them ends as two lines on standard error.
-    """
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.ClickException as error:
+            # Of a group inside of another the outer one tells.
+            if parent is not None or (failed := usage_error(error)) is None:
+                raise
+            _fail(failed)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if not ctx.resilient_parsing and self.get_command(ctx, name) is None:
+            raise no_such_verb(name, self.list_commands(ctx), ctx.command_path)
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        if ctx.parent is None:
+            _end_in_order(ctx)
+        try:
+            return super().invoke(ctx)
+        except NetcloneError as error:
+            _fail(error)
+        except click.ClickException as error:
+            if (failed := usage_error(error)) is None:
+                raise
+            _fail(failed)
+        except Exception as error:
+            refused = refusal(error)
+            if refused is None or ctx.find_root().params.get("verbose"):
+                raise
+            _fail(refused)
+
+
+def _fail(error: NetcloneError) -> NoReturn:
+    print_error(error)
+    sys.exit(error.exit_status)
+
+
+class LazyGroup(Group):
+    """A group whose commands are looked up in a table of modules."""
 
     def __init__(self, *args: Any, verbs: dict[str, str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -51,21 +99,6 @@ class LazyGroup(click.Group):
         # A verb like "set" would hide a builtin: its function has an underscore more.
         command: click.Command = getattr(module, name, None) or getattr(module, f"{name}_")
         return command
-
-    def invoke(self, ctx: click.Context) -> Any:
-        if ctx.parent is None:
-            _end_in_order(ctx)
-        try:
-            return super().invoke(ctx)
-        except NetcloneError as error:
-            print_error(error)
-            sys.exit(error.exit_status)
-        except Exception as error:
-            failed = refusal(error)
-            if failed is None or ctx.find_root().params.get("verbose"):
-                raise
-            print_error(failed)
-            sys.exit(failed.exit_status)
 
 
 _HINTS = {
@@ -100,9 +133,10 @@ def refusal(error: Exception) -> NetcloneError | None:
 
 def print_error(error: NetcloneError) -> None:
     """One line on what failed, one on what to do."""
-    click.echo(f"error: {error.message}", err=True)
-    if error.hint:
-        click.echo(f"hint: {error.hint}", err=True)
+    for what, text in (("error", error.message), ("hint", error.hint)):
+        if text:
+            # What the user wrote may have line breaks in it.
+            click.echo(f"{what}: {' '.join(text.splitlines())}", err=True)
 
 
 @click.group(cls=LazyGroup, verbs=VERBS, context_settings={"help_option_names": ["-h", "--help"]})

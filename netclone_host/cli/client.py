@@ -7,12 +7,13 @@ import click
 
 from netclone_host.bpf import state
 from netclone_host.bpf.loader import Role
+from netclone_host.cli import Group
 from netclone_host.control import live
 from netclone_host.errors import UserError
 from netclone_host.topology import MAX_SERVERS, MIN_SERVERS
 
 
-@click.group()
+@click.group(cls=Group)
 def client() -> None:
     """Change a running client."""
 
