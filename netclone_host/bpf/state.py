@@ -155,7 +155,7 @@ def describe(attachment: Attachment) -> dict[str, Any]:
         "mode": attachment.mode,
         "reason": attachment.reason,
         "loader": attachment.loader,
-        "settings": attachment.settings,
+        "settings": dict(attachment.settings),
         "programs": _program_ids(attachment),
         "pins": attachment.pin_dir,
         "netns": attachment.netns_inode,

@@ -9,6 +9,9 @@ from typing import Any
 import click
 
 from netclone_host.bpf import state
+from netclone_host.bpf.journal import Attachment
+from netclone_host.bpf.loader import Role
+from netclone_host.control import running
 
 
 @click.command()
@@ -21,13 +24,24 @@ def status(as_json: bool, everywhere: bool) -> None:
     or its namespace is gone), detached (somebody took the program off) or unknown (without
     root, or where /sys/fs/bpf is hidden).
     """
-    records = [state.describe(entry) for entry in state.attachments(everywhere)]
+    records = [_describe(entry) for entry in state.attachments(everywhere)]
     if as_json:
         click.echo(json.dumps(records, indent=1))
     elif not records:
         click.echo("NetClone is not attached to any interface of this network namespace")
     else:
         _print_table(records, everywhere)
+
+
+def _describe(attachment: Attachment) -> dict[str, Any]:
+    record = state.describe(attachment)
+    settings, noticed = running.look(attachment)
+    record["settings"] |= settings
+    if attachment.role == Role.SWITCH:
+        record["cloning_held"] = noticed.cloning_held if noticed else None
+        record["unfinished"] = noticed.unfinished if noticed else None
+    record["notes"] = noticed.sentences() if noticed else []
+    return record
 
 
 def _print_table(records: list[dict[str, Any]], everywhere: bool) -> None:
@@ -51,4 +65,8 @@ def _print_table(records: list[dict[str, Any]], everywhere: bool) -> None:
             *((str(record["netns"]),) if everywhere else ()),
             settings,
         )
-    Console(soft_wrap=True).print(table)
+    console = Console(soft_wrap=True)
+    console.print(table)
+    for record in records:
+        for note in record["notes"]:
+            console.print(f"{record['interfaces'][0]}: {note}", highlight=False, markup=False)

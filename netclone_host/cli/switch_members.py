@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -11,7 +12,9 @@ import click
 from netclone_host import topology as topology_file
 from netclone_host import topology_parse
 from netclone_host.cli.switch_target import (
+    Switches,
     Target,
+    all_clients_know,
     changing_switches,
     inside,
     target_of,
@@ -48,15 +51,17 @@ def remove_server(rack: str | None, port: str | None, sid: int) -> None:
     """
     target = target_of(rack, port)
     with changing_switches(target) as switches:
+        # Of two racks the first may have been done by a command that was killed.
+        left = [pair for pair in switches if sid in pair[1].tables().servers] or switches
         desired = []
-        for namespace, switch in switches:
+        for namespace, switch in left:
             with inside(namespace):
                 desired.append(switch.without_server(sid))
         n_servers = len(desired[0].servers)
         told = tell_clients(target, n_servers)
         if told:
             time.sleep(_ON_THE_WAY_S)
-        for (namespace, switch), tables in zip(switches, desired, strict=True):
+        for (namespace, switch), tables in zip(left, desired, strict=True):
             with inside(namespace):
                 switch.apply(tables)
     click.echo(f"server {sid} removed: {_sentence(target, told, n_servers)}")
@@ -90,18 +95,37 @@ def add_server(
         raise UserError(f"server id {sid} is out of range", hint=f"give 0 to {MAX_SERVERS - 1}")
     target = target_of(rack, port)
     given = _given(ip4, ip6, mac, switch_port)
+
+    def from_file(index: int) -> ServerEntry:
+        return _from_topology(target.plan, index, path, sid)
+
     with changing_switches(target) as switches:
-        desired = []
-        for index, (namespace, switch) in enumerate(switches):
-            with inside(namespace):
-                entry = given or _from_topology(target.plan, index, path, sid)
-                desired.append(switch.with_server(sid, entry))
-        for (namespace, switch), tables in zip(switches, desired, strict=True):
-            with inside(namespace):
-                switch.apply(tables)
-        n_servers = len(desired[0].servers)
+        n_servers = _add(target, switches, sid, lambda index: given or from_file(index))
         told = tell_clients(target, n_servers)
     click.echo(f"server {sid} added: {_sentence(target, told, n_servers)}")
+
+
+def _add(
+    target: Target, switches: Switches, sid: int, entry_at: Callable[[int], ServerEntry]
+) -> int:
+    """Add the server to every switch; the number of servers then. What a command that was
+    killed had done is not done again."""
+    ready = {index for index, (_, switch) in enumerate(switches) if switch.has_server(sid)}
+    if len(ready) == len(switches):
+        n_servers = len(switches[0][1].tables().servers)
+        if not all_clients_know(target, n_servers):
+            return n_servers
+        ready = set()  # nothing is left to do: with_server says so
+    desired = {}
+    for index, (namespace, switch) in enumerate(switches):
+        if index not in ready:
+            with inside(namespace):
+                desired[index] = switch.with_server(sid, entry_at(index))
+    for index, tables in desired.items():
+        namespace, switch = switches[index]
+        with inside(namespace):
+            switch.apply(tables)
+    return max(len(tables.servers) for tables in desired.values())
 
 
 def _given(

@@ -6,6 +6,7 @@ from __future__ import annotations
 import click
 
 from netclone_host.cli.switch_target import changing_switches, inside, target_of, target_options
+from netclone_host.control.members import unfinished
 from netclone_host.errors import UserError
 
 _MAX_TIMEOUT_MS = 3_600_000
@@ -31,4 +32,12 @@ def set_(
     with changing_switches(target_of(rack, port)) as switches:
         for namespace, switch in switches:
             with inside(namespace):
-                switch.set(racksched=racksched, server_timeout_ns=timeout_ns)
+                was_unfinished = unfinished(switch.tables())
+                tables = switch.set(racksched=racksched, server_timeout_ns=timeout_ns)
+            if was_unfinished:
+                servers = ", ".join(map(str, sorted(tables.servers)))
+                click.echo(
+                    "note: a change of the servers had been killed, and is settled now: the "
+                    f"servers are {servers}",
+                    err=True,
+                )

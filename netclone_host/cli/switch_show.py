@@ -13,8 +13,9 @@ from rich.table import Table
 
 from netclone_host.bpf import abi
 from netclone_host.cli.switch_target import inside, opened_switches, target_of, target_options
-from netclone_host.control import memory
-from netclone_host.control.live import LiveSwitch, unfinished
+from netclone_host.control import memory, notices
+from netclone_host.control.live import LiveSwitch
+from netclone_host.control.notices import Notices
 from netclone_host.topology import DEFAULT_CAPACITY, MAX_SERVERS
 
 _MIB = 1 << 20
@@ -32,16 +33,17 @@ def show(
     with opened_switches(target_of(rack, port)) as switches:
         for namespace, switch in switches:
             with inside(namespace):
-                record = describe(switch)
+                noticed = notices.of(switch)
+                record = describe(switch, noticed)
                 if with_memory:
                     record["memory"] = describe_memory(switch)
             if as_json:
                 click.echo(json.dumps(record))
             else:
-                _print(record, with_groups)
+                _print(record, noticed.sentences(), with_groups)
 
 
-def describe(switch: LiveSwitch) -> dict[str, Any]:
+def describe(switch: LiveSwitch, noticed: Notices) -> dict[str, Any]:
     """Everything that the tables say, as plain data."""
     tables = switch.tables()
     now_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
@@ -69,8 +71,8 @@ def describe(switch: LiveSwitch) -> dict[str, Any]:
         "switch_id": tables.switch_id,
         "netclone_ports": list(tables.ports),
         "racksched": tables.racksched,
-        "cloning_held": switch.held(),
-        "unfinished": unfinished(tables),
+        "cloning_held": noticed.cloning_held,
+        "unfinished": noticed.unfinished,
         "server_timeout_ms": tables.server_timeout_ns // 1_000_000,
         "capacity": tables.capacity,
         "servers": servers,
@@ -100,7 +102,7 @@ def describe_memory(switch: LiveSwitch) -> dict[str, Any]:
     }
 
 
-def _print(record: dict[str, Any], with_groups: bool) -> None:
+def _print(record: dict[str, Any], sentences: list[str], with_groups: bool) -> None:
     console = Console(soft_wrap=True)
     timeout = record["server_timeout_ms"]
     console.print(
@@ -108,18 +110,8 @@ def _print(record: dict[str, Any], with_groups: bool) -> None:
         f"RackSched {'on' if record['racksched'] else 'off'}, "
         f"server timeout {f'{timeout} ms' if timeout else 'off'}"
     )
-    if record["cloning_held"]:
-        verb = f"switch set --{'' if record['racksched'] else 'no-'}racksched"
-        console.print(
-            "cloning is held, each request goes to one server: a change of the groups is under "
-            f"way, or was killed; any change ends that, such as 'netclone-host {verb}', and so "
-            "does 'switch apply'"
-        )
-    if record["unfinished"]:
-        console.print(
-            "the groups are not those of the servers: a change of the servers is under way, or "
-            "was killed; repeat it ('add-server', 'remove-server' or 'apply') to finish it"
-        )
+    for sentence in sentences:
+        console.print(sentence)
     table = Table("id", "IPv4", "IPv6", "MAC", "port", box=None, title="servers")
     for column in ("state", "owed"):
         table.add_column(column, justify="right")

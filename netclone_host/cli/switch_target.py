@@ -11,11 +11,15 @@ from typing import Any, TypeVar
 import click
 
 from netclone_host.bpf import journal, netns, state
+from netclone_host.bpf.journal import Attachment
 from netclone_host.bpf.loader import Role
-from netclone_host.control import live
+from netclone_host.control import live, running
 from netclone_host.control.attached import attached_switch
 from netclone_host.control.live import LiveSwitch
 from netclone_host.rack.plan import Plan, check_rack_name
+
+Switches = list[tuple[str | None, LiveSwitch]]
+"""Each with the namespace that it has to be used in; None is the present one."""
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -66,17 +70,17 @@ def _inside(namespace: str | None) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def changing_switches(target: Target) -> Iterator[list[tuple[str | None, LiveSwitch]]]:
+def changing_switches(target: Target) -> Iterator[Switches]:
     """The same as `opened_switches`, for a change: one at a time, from reading to writing."""
     with journal.locked(), opened_switches(target) as switches:
         yield switches
 
 
 @contextlib.contextmanager
-def opened_switches(target: Target) -> Iterator[list[tuple[str | None, LiveSwitch]]]:
+def opened_switches(target: Target) -> Iterator[Switches]:
     """All switches of the target, with the namespace that each has to be used in."""
     with contextlib.ExitStack() as stack:
-        switches = []
+        switches: Switches = []
         for namespace in target.namespaces:
             with _inside(namespace):
                 attachment = attached_switch(target.port, "--port")
@@ -92,10 +96,23 @@ def inside(namespace: str | None) -> contextlib.AbstractContextManager[None]:
 def tell_clients(target: Target, n_servers: int) -> int:
     """Set the number of servers at the target's clients; how many there were."""
     told = 0
+    for attachment in _each_client(target):
+        live.set_client_servers(attachment, n_servers)
+        told += 1
+    return told
+
+
+def all_clients_know(target: Target, n_servers: int) -> bool:
+    """Whether the target's clients draw the groups of that many servers."""
+    return all(
+        running.client_servers(attachment) == n_servers for attachment in _each_client(target)
+    )
+
+
+def _each_client(target: Target) -> Iterator[Attachment]:
+    """The clients beside the switch, each while its namespace is entered."""
     for namespace in target.client_namespaces:
         with netns.entered(namespace):
             for attachment in state.attachments():
                 if attachment.role == Role.CLIENT and attachment.complete:
-                    live.set_client_servers(attachment, n_servers)
-                    told += 1
-    return told
+                    yield attachment

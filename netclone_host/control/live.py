@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
-from netclone_host.bpf import abi, state
+from netclone_host.bpf import abi, faults, state
 from netclone_host.bpf.journal import Attachment
 from netclone_host.bpf.maps import Map
-from netclone_host.control import backend, xdp
+from netclone_host.control import backend, members, xdp
 from netclone_host.control.gone import GonePort
 from netclone_host.control.plan import ServerEntry, SwitchTables
 from netclone_host.control.xdp_plan import tables_plan
 from netclone_host.control.xdp_switch import XdpSwitch
 from netclone_host.errors import UserError
-from netclone_host.topology import group_pairs
 
 _MAPS = (
     "nc_switch_cfg",
@@ -81,11 +81,19 @@ class LiveSwitch:
         room = self.maps["nc_groups"].max_entries - 1
         return next(n for n in range(abi.MAX_SERVERS, 0, -1) if n * (n - 1) <= room)
 
+    def settled(self) -> SwitchTables:
+        """The same, and after a change that was killed what is left of it (`members`)."""
+        pairs = self._pairs()
+        written = list(itertools.takewhile(lambda pair: pair[0] != pair[1], pairs))
+        return members.settled(self.tables(), written)
+
     def _groups(self, n_groups: int) -> dict[int, tuple[int, int]]:
-        size = ctypes.sizeof(abi.Group)
-        raw = self.maps["nc_groups"].values()
-        entries = (abi.Group.from_buffer_copy(raw, grp * size) for grp in range(1, n_groups + 1))
-        return {grp: (entry.first, entry.second) for grp, entry in enumerate(entries, start=1)}
+        return dict(enumerate(itertools.islice(self._pairs(), n_groups), start=1))
+
+    def _pairs(self) -> Iterator[tuple[int, int]]:
+        """The group table from GRP 1 on; what was never written names one server twice."""
+        words = memoryview(self.maps["nc_groups"].values()).cast("H")
+        return zip(words[2::2], words[3::2], strict=True)
 
     def _servers(self) -> Iterator[tuple[int, ServerEntry]]:
         size = ctypes.sizeof(abi.Server)
@@ -105,14 +113,17 @@ class LiveSwitch:
 
     # ---- changes ----
 
-    def set(self, *, racksched: bool | None = None, server_timeout_ns: int | None = None) -> None:
-        """Change what takes effect with the next packet."""
-        tables = self.tables()
+    def set(
+        self, *, racksched: bool | None = None, server_timeout_ns: int | None = None
+    ) -> SwitchTables:
+        """Change what takes effect with the next packet; returns what the switch holds then."""
+        tables = self.settled()
         if racksched is not None:
             tables = replace(tables, racksched=racksched)
         if server_timeout_ns is not None:
             tables = replace(tables, server_timeout_ns=server_timeout_ns)
         self.apply(tables)
+        return tables
 
     def apply(self, desired: SwitchTables) -> None:
         """Bring the switch to the plan, under traffic. UserError, before anything is
@@ -125,41 +136,18 @@ class LiveSwitch:
             self.maps["nc_health"].update(sid, abi.Health())
         backend.apply(XdpSwitch(self.attachment), tables_plan(desired))
 
+    def has_server(self, sid: int) -> bool:
+        """Whether the server takes part in all groups, and nothing about it is unfinished."""
+        tables = self.tables()
+        return sid in tables.servers and not members.unfinished(tables)
+
     def without_server(self, sid: int) -> SwitchTables:
         """The present tables with a server removed; UserError if that cannot be."""
-        tables = self.tables()
-        if sid not in tables.servers:
-            raise UserError(
-                f"the switch has no server {sid}",
-                hint=f"its servers are {', '.join(map(str, sorted(tables.servers)))}",
-            )
-        servers = {other: entry for other, entry in tables.servers.items() if other != sid}
-        if len(servers) < 2:
-            raise UserError(
-                f"without server {sid} only one is left, and a group is two different servers",
-                hint="add another server first: 'netclone-host switch add-server'",
-            )
-        return _with_servers(tables, servers)
+        return members.without_server(self.tables(), self.settled(), sid)
 
     def with_server(self, sid: int, entry: ServerEntry) -> SwitchTables:
         """The present tables with a server added; UserError if that cannot be."""
-        tables = self.tables()
-        # One that was killed half-way is simply done again.
-        if sid in tables.servers and not unfinished(tables):
-            raise UserError(
-                f"the switch already has a server {sid}",
-                hint=f"'netclone-host switch remove-server {sid}' removes it",
-            )
-        others = {other: known for other, known in tables.servers.items() if other != sid}
-        for other, known in others.items():
-            for what in ("ip4", "ip6", "mac"):
-                value = getattr(entry, what)
-                if value is not None and value == getattr(known, what):
-                    raise UserError(
-                        f"server {other} has the same {what} as the new server {sid}",
-                        hint="every server needs addresses of its own",
-                    )
-        return _with_servers(tables, {**others, sid: entry})
+        return members.with_server(self.tables(), self.settled(), sid, entry)
 
     def _check(self, desired: SwitchTables) -> None:
         capacity = self.capacity()
@@ -189,19 +177,10 @@ def opened(attachment: Attachment) -> Iterator[LiveSwitch]:
 
 def set_client_servers(attachment: Attachment, n_servers: int) -> None:
     """Tell a client how many servers there are: the range that it draws GRP from."""
+    faults.reached("tell-client")
     with state.pinned_map(attachment, "nc_client_cfg") as table:
         config = abi.ClientConfig.from_buffer_copy(table.lookup(0) or b"")
         config.n_groups = n_servers * (n_servers - 1)
         table.update(0, config)
     attachment.settings["servers"] = n_servers
     attachment.save()
-
-
-def unfinished(tables: SwitchTables) -> bool:
-    """The groups are not those of the servers: a change of the servers was killed."""
-    return tables.groups != dict(enumerate(group_pairs(sorted(tables.servers)), start=1))
-
-
-def _with_servers(tables: SwitchTables, servers: dict[int, ServerEntry]) -> SwitchTables:
-    pairs = group_pairs(sorted(servers))
-    return replace(tables, servers=servers, groups=dict(enumerate(pairs, start=1)))

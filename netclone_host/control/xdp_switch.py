@@ -79,6 +79,7 @@ class XdpSwitch:
                 values = dict(action.params)
                 mac, ifindex = plan.mac_bytes(str(values["mac"])), ports[values["port"]]
                 maps[FDB].update(_number(key), plan.fdb_entry(mac, ifindex))
+            faults.reached("addresses")
             groups = {
                 _number(key): abi.Group(*(int(value) for _, value in action.params))
                 for key, action in _of(written, GROUPS).items()
@@ -91,6 +92,7 @@ class XdpSwitch:
                     faults.reached("groups")
             for action in _of(written, CONFIG).values():
                 maps[CONFIG].update(0, _config(action.params, before))
+            faults.reached("config")
             _delete(maps, changes.delete)
 
     @contextlib.contextmanager
@@ -112,6 +114,7 @@ def _delete(maps: Mapping[str, Map], keys: tuple[Key, ...]) -> None:
                 maps[table].delete(_number(key))
             else:
                 maps[table].update(_number(key), bytes(maps[table].value_size))
+        faults.reached(f"deleted-{table}")
 
 
 def _config_fields(config: abi.SwitchConfig) -> Fields:
@@ -150,13 +153,21 @@ def _config(fields: Fields, before: abi.SwitchConfig) -> abi.SwitchConfig:
 
 
 def _read_groups(maps: Mapping[str, Map], n_groups: int, desired: Plan) -> dict[Key, Action]:
+    """Those in range, and what a change that was killed left beyond: no packet gets there."""
+    words = memoryview(maps[GROUPS].values()).cast("H")
+    pairs = list(zip(words[::2], words[1::2], strict=True))
+    last = max((grp for grp, (first, second) in enumerate(pairs) if first != second), default=0)
     entries = {}
-    for grp in range(1, n_groups + 1):
-        group = abi.Group.from_buffer_copy(maps[GROUPS].lookup(grp) or bytes(4))
-        entries[Key(GROUPS, (("grp", grp),))] = Action(
-            SET, (("first", group.first), ("second", group.second))
-        )
-        if (inner := maps[CLONE_PORTS].lookup(grp)) is not None:
+    for grp in range(1, len(pairs)):
+        first, second = pairs[grp]
+        inner = maps[CLONE_PORTS].lookup(grp)
+        if grp > max(last, n_groups) and inner is None:
+            break
+        if grp <= n_groups or first != second:
+            entries[Key(GROUPS, (("grp", grp),))] = Action(
+                SET, (("first", first), ("second", second))
+            )
+        if inner is not None:
             key = Key(CLONE_PORTS, (("grp", grp),))
             found = _read_pair(int.from_bytes(inner, "little"))
             entries[key] = _as_desired(found, desired.entries.get(key, found))

@@ -17,9 +17,11 @@ from click.testing import CliRunner, Result
 
 from netclone_host.bpf import abi, faults, maps, state
 from netclone_host.cli import main
-from netclone_host.control import hold
+from netclone_host.control import hold, live, notices
+from netclone_host.control.notices import Notices
+from netclone_host.control.plan import SwitchTables
 from netclone_host.errors import UserError
-from netclone_host.topology import Topology
+from netclone_host.topology import Topology, group_pairs
 
 from .conftest import TOPOLOGY
 from .test_crash import die_at, steps_of
@@ -27,6 +29,13 @@ from .test_switch_apply import THIRD, bring, config, rack
 
 __all__ = ["rack"]
 HOLD = abi.SwitchFlag.HOLD
+HELD_STEPS = ("held", "clone-ports", "groups")
+STEPS = (
+    *("addresses", *HELD_STEPS, "config"),
+    *("deleted-nc_clone_ports", "deleted-nc_groups", "deleted-nc_servers"),
+)
+THIRD_SERVER = ("--ip4", "10.0.1.103", "--mac", "02:00:00:00:01:67", "--switch-port", "p2")
+SECOND_SERVER = ("--ip4", "10.0.1.102", "--mac", "02:00:00:00:01:66", "--switch-port", "p1")
 
 
 def switch(*words: str) -> Result:
@@ -80,19 +89,20 @@ def in_child(action: Callable[[], object]) -> int:
 
 def test_a_change_killed_at_each_step_is_mended_by_the_next(rack: Topology) -> None:
     steps = steps_of(lambda: bring(smaller(rack)))
-    assert steps == ["held", "clone-ports", "groups"]
+    assert tuple(steps) == STEPS
     assert bring(rack) > 0
-    for position in range(len(steps)):
+    for position, step in enumerate(STEPS):
         die_at(position, lambda: bring(smaller(rack)))
-        assert config().flags & HOLD, "nothing is cloned while a group and its devmap may disagree"
+        # Nothing is cloned while a group and its devmap may disagree.
+        assert bool(config().flags & HOLD) == (step in HELD_STEPS)
         assert switch("set", "--no-racksched").exit_code == 0
         assert not config().flags & HOLD
         assert json.loads(switch("show", "--json").output)["cloning_held"] is False
-        assert bring(smaller(rack)) > 0
+        bring(smaller(rack))
         assert ports_of_groups() == [("p0", "p2"), ("p2", "p0")]
         assert bring(smaller(rack)) == 0
         die_at(position, lambda: bring(rack))
-        assert bring(rack) > 0
+        bring(rack)
         assert not config().flags & HOLD
         assert ports_of_groups() == [
             *(("p0", "p1"), ("p1", "p0"), ("p0", "p2"), ("p2", "p0")),
@@ -101,29 +111,124 @@ def test_a_change_killed_at_each_step_is_mended_by_the_next(rack: Topology) -> N
         assert bring(rack) == 0
 
 
-def test_verbs_that_were_killed_are_finished_by_repeating_them(rack: Topology) -> None:
-    remove = ("switch", "remove-server", "1")
-    add = ("switch", "add-server", "1", "--ip4", "10.0.1.102", "--mac", "02:00:00:00:01:66")
-    add += ("--switch-port", "p1")
-    full = json.loads(switch("show", "--json").output)["groups"]
-    for position in range(3):
+def killed_at(step: str, *words: str) -> bool:
+    """Whether the verb came to the step, and was killed there."""
+    child = os.fork()
+    if child == 0:
+
+        def die(reached: str) -> None:
+            if reached == step:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        faults.on_step = die
+        try:
+            main(("switch", *words))
+        finally:
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+    return os.WIFSIGNALED(status)
+
+
+def look() -> tuple[Notices, SwitchTables]:
+    """What `show` says, without counting the filter tables each time."""
+    with live.opened(state.attached_to("p0")) as opened:
+        return notices.of(opened), opened.tables()
+
+
+def servers_now() -> list[int]:
+    return sorted(look()[1].servers)
+
+
+def assert_whole() -> None:
+    """Groups, devmaps and servers agree, cloning goes on, and nothing is left of old groups."""
+    noticed, tables = look()
+    assert not noticed.sentences()
+    pairs = group_pairs(sorted(tables.servers))
+    assert list(tables.groups.values()) == pairs
+    assert ports_of_groups() == [(f"p{one}", f"p{other}") for one, other in pairs]
+    with state.pinned_map(state.attached_to("p0"), "nc_groups") as groups:
+        assert not any(groups.values()[4 * (config().n_groups + 1) :])
+    with state.pinned_map(state.attached_to("p0"), "nc_clone_ports") as outer:
+        assert outer.lookup(config().n_groups + 1) is None
+
+
+VERBS = [
+    (("remove-server", "1"), ("add-server", "1", *SECOND_SERVER)),
+    (("remove-server", "2"), ("add-server", "2", *THIRD_SERVER)),
+]
+
+
+@pytest.mark.parametrize(("remove", "add"), VERBS, ids=["middle", "last"])
+def test_verbs_that_were_killed_are_finished_by_repeating_them(
+    rack: Topology, remove: tuple[str, ...], add: tuple[str, ...]
+) -> None:
+    sid = int(remove[1])
+    for step in STEPS:
         for words in (remove, add):
-            die_at(position, lambda words=words: main(words))
-            record = json.loads(switch("show", "--json").output)
-            assert record["cloning_held"]
-            # A server that is taken out stays in the tables until the groups do without it.
-            assert record["unfinished"] or words == remove
-            assert CliRunner().invoke(main, words).exit_code == 0
-            record = json.loads(switch("show", "--json").output)
-            assert not record["cloning_held"] and not record["unfinished"]
-        assert record["groups"] == full
-    again = CliRunner().invoke(main, add)
-    assert again.exit_code == 2 and "already has a server 1" in again.output
+            died = killed_at(step, *words)
+            assert died or (sid == 2 and step in HELD_STEPS), "the last server's groups are last"
+            assert look()[0].cloning_held == (died and step in HELD_STEPS)
+            again = switch(*words)
+            # Of the last steps nothing is left to do.
+            refusal = "already has a server" if words == add else "has no server"
+            assert again.exit_code == 0 or refusal in again.output, (step, again.output)
+            assert_whole()
+            assert (sid in servers_now()) == (words == add)
+
+
+@pytest.mark.parametrize(("remove", "add"), VERBS, ids=["middle", "last"])
+def test_a_setting_settles_what_was_killed(
+    rack: Topology, remove: tuple[str, ...], add: tuple[str, ...]
+) -> None:
+    """With the server or without it, and the switch says which."""
+    sid = int(remove[1])
+    for step in STEPS:
+        for words in (remove, add):
+            killed_at(step, *words)
+            before, _ = look()
+            done = switch("set", "--server-timeout", "9")
+            assert done.exit_code == 0, done.output
+            assert_whole()
+            assert {0, 1, 2} - {sid} <= set(servers_now())
+            settled = ", ".join(map(str, servers_now()))
+            if before.unfinished:
+                said = before.sentences()[-1]
+                assert f"settles the switch with servers {settled}" in said, step
+                assert done.stderr.endswith(f"is settled now: the servers are {settled}\n")
+            else:
+                assert done.output == ""
+            switch(*words)
+            assert_whole()
+            assert (sid in servers_now()) == (words == add)
+
+
+def test_a_server_that_goes_is_never_asked_again_once_it_is_out_of_the_groups(
+    rack: Topology,
+) -> None:
+    """A server of the middle, whose removal shows in the groups: a setting takes it out."""
+    for position in range(STEPS.index("groups"), len(STEPS)):
+        die_at(position, lambda: main(("switch", "remove-server", "1")))
+        assert switch("set", "--no-racksched").exit_code == 0
+        assert servers_now() == [0, 2]
+        assert switch("add-server", "1", *SECOND_SERVER).exit_code == 0
+
+
+def test_another_verb_starts_from_what_is_settled(rack: Topology) -> None:
+    assert switch("remove-server", "2").exit_code == 0
+    die_at(0, lambda: main(("switch", "add-server", "2", *THIRD_SERVER)))
+    refused = switch("remove-server", "1")
+    assert refused.exit_code == 2 and "only one is left" in refused.output
+    assert switch("remove-server", "2").exit_code == 0
+    assert_whole()
+    assert servers_now() == [0, 1]
+    die_at(0, lambda: main(("switch", "add-server", "2", *THIRD_SERVER)))
+    assert switch("add-server", "2", *THIRD_SERVER).exit_code == 0
+    assert_whole()
 
 
 def test_a_setting_mends_devmaps_that_went_ahead_of_their_groups(rack: Topology) -> None:
     before = ports_of_groups()
-    die_at(1, lambda: bring(smaller(rack)))
+    die_at(STEPS.index("clone-ports"), lambda: bring(smaller(rack)))
     assert ports_of_groups() != before
     assert switch("set", "--no-racksched").exit_code == 0
     assert ports_of_groups() == before and not config().flags & HOLD
@@ -134,13 +239,33 @@ def test_a_hold_that_was_left_shows_and_apply_ends_it(rack: Topology, tmp_path: 
     path.write_text(TOPOLOGY + THIRD)
     assert "held" not in switch("show").output
     held_by_hand()
-    shown = switch("show").output
-    assert "cloning is held" in shown and "'netclone-host switch set --no-racksched'" in shown
+    text = switch("show").output
+    assert "cloning is held" in text and "'netclone-host switch set --no-racksched'" in text
     assert json.loads(switch("show", "--json").output)["cloning_held"] is True
     applied = switch("apply", str(path), "--target", "xdp")
     assert applied.exit_code == 0 and "1 changes written" in applied.output
     assert not config().flags & HOLD
     assert "held" not in switch("show").output
+
+
+def test_status_says_it_in_the_same_words(rack: Topology) -> None:
+    status = ("status", "--json")
+    (record,) = json.loads(CliRunner().invoke(main, status).output)
+    assert (record["cloning_held"], record["unfinished"], record["notes"]) == (False, False, [])
+    for step in ("held", "groups"):
+        assert killed_at(step, "remove-server", "1")
+        sentences = look()[0].sentences()
+        text, listed = switch("show").output, CliRunner().invoke(main, ("status",)).output
+        for sentence in sentences:
+            assert sentence in text and f"p0: {sentence}" in listed
+        (record,) = json.loads(CliRunner().invoke(main, status).output)
+        assert record["cloning_held"] and record["notes"] == sentences
+        assert record["unfinished"] == (step == "groups")
+    assert len(sentences) == 2
+    assert switch("remove-server", "1").exit_code == 0
+    (record,) = json.loads(CliRunner().invoke(main, status).output)
+    assert (record["cloning_held"], record["unfinished"], record["notes"]) == (False, False, [])
+    assert (record["settings"]["servers"], record["settings"]["groups"]) == (2, 2)
 
 
 @pytest.mark.parametrize("verb", [("remove-server", "2"), ("set", "--server-timeout", "9")])
@@ -150,7 +275,7 @@ def test_every_change_ends_a_hold(rack: Topology, verb: tuple[str, ...]) -> None
     assert not config().flags & HOLD
 
 
-@pytest.mark.parametrize("step", ["held", "clone-ports", "groups"])
+@pytest.mark.parametrize("step", STEPS)
 def test_sigterm_in_the_middle_is_heard_at_the_end(rack: Topology, step: str) -> None:
     def terminate(reached: str) -> None:
         if reached == step:

@@ -4,10 +4,16 @@ the other one forwards what is claimed."""
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
 
+from netclone_host.bpf import faults, netns, state
+from netclone_host.control import running
 from netclone_host.rack import build, status
 from netclone_host.rack.counting import Counting, difference
 from netclone_host.rack.plan import Plan, default_topology, make_plan
@@ -75,3 +81,46 @@ def test_status_knows_both_switches(two_racks: Plan) -> None:
     assert described["sw2"]["ports"] == ["s3", "s4", "trunk"]
     assert described["s3"]["switch"] == "sw2"
     assert all(node["attached"] and node["mode"] == "native" for node in described.values())
+
+
+def member_verb(plan: Plan, verb: str, crash_at: str = "") -> subprocess.CompletedProcess[str]:
+    """`switch VERB` of server 3, killed at a step if one is named."""
+    program = "from netclone_host.cli import main; main(prog_name='netclone-host')"
+    return subprocess.run(
+        [sys.executable, "-c", program, "switch", verb, "3", "--rack", plan.name],
+        env={**os.environ, faults.CRASH_AT: crash_at},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def servers_known(plan: Plan) -> dict[str, int]:
+    """How many servers each switch and the client go by."""
+    known = {}
+    for node in (*plan.switches, *plan.clients):
+        with netns.entered(node.netns):
+            (attachment,) = state.attachments()
+            known[node.name] = running.look(attachment)[0]["servers"]
+    return known
+
+
+def test_a_member_verb_that_was_killed_between_two_switches_is_repeated(two_racks: Plan) -> None:
+    all_four, all_three = {"sw": 4, "sw2": 4, "c1": 4}, {"sw": 3, "sw2": 3, "c1": 3}
+    for verb, whole in (("remove-server", all_three), ("add-server", all_four)):
+        assert member_verb(two_racks, verb, "deleted-nc_servers").returncode == -signal.SIGKILL
+        assert len(set(servers_known(two_racks).values())) == 2
+        again = member_verb(two_racks, verb)
+        assert again.returncode == 0, again.stderr
+        assert servers_known(two_racks) == whole
+        assert member_verb(two_racks, verb).returncode == 2
+
+
+def test_clients_that_were_not_told_of_a_new_server_are_told_by_repeating(two_racks: Plan) -> None:
+    assert member_verb(two_racks, "remove-server").returncode == 0
+    assert member_verb(two_racks, "add-server", "tell-client").returncode == -signal.SIGKILL
+    assert servers_known(two_racks) == {"sw": 4, "sw2": 4, "c1": 3}
+    again = member_verb(two_racks, "add-server")
+    assert again.returncode == 0 and "1 clients told" in again.stdout, again.stderr
+    assert servers_known(two_racks) == {"sw": 4, "sw2": 4, "c1": 4}

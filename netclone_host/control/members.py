@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Servers come and go: the next state of a switch's tables, also after a change that was killed.
+
+A change writes new servers' addresses first, then the groups, then how many of them there are,
+and takes old groups and servers out last (`xdp_switch`). One that was killed in between leaves
+tables that do not agree (`unfinished`); how far it had come is read off the groups, so that the
+next change, of whatever kind, starts from tables that do agree (`settled`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from netclone_host.control.plan import ServerEntry, SwitchTables
+from netclone_host.errors import UserError
+from netclone_host.topology import group_pairs
+
+Pair = tuple[int, int]
+
+
+def unfinished(tables: SwitchTables) -> bool:
+    """The groups are not those of the servers: a change of the servers was killed."""
+    return tables.groups != _groups(tables.servers)
+
+
+def settled(tables: SwitchTables, written: list[Pair]) -> SwitchTables:
+    """The tables of the largest set of servers whose groups are all there.
+
+    `written` are the groups from GRP 1 on as the group table has them, in range or not. A
+    server that a killed change was to add is in if its groups were written, and out if only
+    its address was; one that was to go is out if the others were numbered anew, else in.
+    Either way no client draws a group that there is not: clients are told last of a server that
+    comes, and first of one that goes.
+    """
+    for n_servers in range(len(tables.servers), 1, -1):
+        first = written[: n_servers * (n_servers - 1)]
+        named = sorted({sid for pair in first for sid in pair})
+        whole = len(named) == n_servers and first == group_pairs(named)
+        if whole and tables.servers.keys() >= set(named):
+            return _of(tables, {sid: tables.servers[sid] for sid in named})
+    return _of(tables, tables.servers)
+
+
+def _of(tables: SwitchTables, servers: dict[int, ServerEntry]) -> SwitchTables:
+    return replace(tables, servers=servers, groups=_groups(servers))
+
+
+def _groups(servers: Iterable[int]) -> dict[int, Pair]:
+    return dict(enumerate(group_pairs(sorted(servers)), start=1))
+
+
+def without_server(present: SwitchTables, agreed: SwitchTables, sid: int) -> SwitchTables:
+    """The settled tables `agreed` of a switch with a server removed, or with the removal of it
+    that was killed finished. UserError if that cannot be."""
+    if sid not in present.servers:
+        raise UserError(
+            f"the switch has no server {sid}",
+            hint=f"its servers are {', '.join(map(str, sorted(present.servers)))}",
+        )
+    servers = {other: entry for other, entry in agreed.servers.items() if other != sid}
+    if len(servers) < 2:
+        raise UserError(
+            f"without server {sid} only one is left, and a group is two different servers",
+            hint="add another server first: 'netclone-host switch add-server'",
+        )
+    return _of(agreed, servers)
+
+
+def with_server(
+    present: SwitchTables, agreed: SwitchTables, sid: int, entry: ServerEntry
+) -> SwitchTables:
+    """The settled tables `agreed` of a switch with a server added, or with the addition of it
+    that was killed finished. UserError if that cannot be."""
+    if sid in present.servers and not unfinished(present):
+        raise UserError(
+            f"the switch already has a server {sid}",
+            hint=f"'netclone-host switch remove-server {sid}' removes it",
+        )
+    others = {other: known for other, known in agreed.servers.items() if other != sid}
+    for other, known in others.items():
+        for what in ("ip4", "ip6", "mac"):
+            value = getattr(entry, what)
+            if value is not None and value == getattr(known, what):
+                raise UserError(
+                    f"server {other} has the same {what} as the new server {sid}",
+                    hint="every server needs addresses of its own",
+                )
+    return _of(agreed, {**others, sid: entry})
