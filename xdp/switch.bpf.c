@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The switch as XDP: parse, decide, act, count. One program on every port; the devmap
- * program, at the servers' ports, makes the copy into a clone on its way out. */
+ * program, at the servers' ports, makes the copy into a clone on its way out. A frame tries the
+ * plain way over IPv4, then the one over IPv6, then takes the way that has everything: a part
+ * each, for the verifier to walk once. */
 #define NC_ROLE_SWITCH
 #include "netclone/state.h"
 #include "netclone/forward.h"
@@ -35,6 +37,21 @@ NC_PART int nc_switch_in_any(struct xdp_md *ctx)
 	return nc_act(reason, &f);
 }
 
+NC_PART int nc_switch_in_ip6(struct xdp_md *ctx)
+{
+	const struct nc_switch_config *cfg = nc_switch_cfg_of(NC_ENV);
+	const struct nc_frame frame = NC_FRAME(ctx);
+	struct nc_forward f;
+	nc_u32 reason;
+
+	if (!cfg)
+		return XDP_PASS;
+	reason = nc_switch_plain(NC_ENV, cfg, &frame, 1, ctx->ingress_ifindex, &f);
+	if (reason == NC_NOT_PLAIN)
+		return nc_switch_in_any(ctx);
+	return nc_act(reason, &f);
+}
+
 NC_XDP(nc_switch_in)
 {
 	const struct nc_switch_config *cfg = nc_switch_cfg_of(NC_ENV);
@@ -44,9 +61,9 @@ NC_XDP(nc_switch_in)
 
 	if (!cfg)
 		return XDP_PASS;
-	reason = nc_switch_plain(NC_ENV, cfg, &frame, ctx->ingress_ifindex, &f);
+	reason = nc_switch_plain(NC_ENV, cfg, &frame, 0, ctx->ingress_ifindex, &f);
 	if (reason == NC_NOT_PLAIN)
-		return nc_switch_in_any(ctx);
+		return nc_switch_in_ip6(ctx);
 	return nc_act(reason, &f);
 }
 

@@ -60,7 +60,7 @@ NC_INLINE enum nc_counter nc_forward_request(enum nc_way way, struct nc_env *env
 		return nc_forward_no_clone(env, cfg, p, sum, in_port, f);
 
 	if (way == NC_WAY_PLAIN)
-		reason = nc_switch_route(NC_WAY_PLAIN, env, cfg, h, 0, &r);
+		reason = nc_switch_route(NC_WAY_PLAIN, env, cfg, h, nc_is_ip6(p), &r);
 	else
 		reason = nc_switch_route_any(env, cfg, h, nc_is_ip6(p), &r);
 	if (nc_unlikely(reason != NC_CTR_cloned && reason != NC_CTR_not_cloned &&
@@ -141,17 +141,19 @@ NC_INLINE enum nc_counter nc_switch_parsed(enum nc_way way, struct nc_env *env,
 /* "This frame goes the other way": nothing has been done to it. */
 #define NC_NOT_PLAIN (NC_CTR_COUNT + 1U)
 
-/* The plain way, for a frame that came in on port `in_port`. f->action says what to do with it;
- * the frame has been rewritten accordingly. Returns its counter, or NC_NOT_PLAIN. */
+/* The plain way over one kind of IP (`ip6`, a constant), for a frame that came in on port
+ * `in_port`. f->action says what to do with it; the frame has been rewritten accordingly.
+ * Returns its counter, or NC_NOT_PLAIN. */
 NC_INLINE nc_u32 nc_switch_plain(struct nc_env *env, const struct nc_switch_config *cfg,
-				 const struct nc_frame *frame, nc_u32 in_port, struct nc_forward *f)
+				 const struct nc_frame *frame, int ip6, nc_u32 in_port,
+				 struct nc_forward *f)
 {
 	const struct nc_ranges ranges = nc_switch_ranges(cfg);
 	struct nc_packet p = {.frame = frame->handle, .end = frame->end};
 	enum nc_counter reason;
 
 	*f = (struct nc_forward){.action = NC_PASS};
-	if (nc_unlikely(!nc_parse_plain(frame->data, &p)))
+	if (nc_unlikely(!nc_parse_plain(frame->data, ip6, &p)))
 		return NC_NOT_PLAIN;
 	reason = nc_parse_rest(&cfg->ports, &ranges, sizeof(struct nc_udp), &p);
 	if (reason != NC_PARSED)
@@ -177,13 +179,15 @@ NC_INLINE enum nc_counter nc_switch_any(struct nc_env *env, const struct nc_swit
 	return nc_switch_parsed(NC_WAY_ANY, env, cfg, &p, in_port, f);
 }
 
-/* Either way, in one: what the kernel programs have in two parts. */
+/* Whichever way, in one: what the kernel programs have in parts. */
 NC_INLINE enum nc_counter nc_switch_packet(struct nc_env *env, const struct nc_switch_config *cfg,
 					   const struct nc_frame *frame, nc_u32 in_port,
 					   struct nc_forward *f)
 {
-	nc_u32 reason = nc_switch_plain(env, cfg, frame, in_port, f);
+	nc_u32 reason = nc_switch_plain(env, cfg, frame, 0, in_port, f);
 
+	if (reason == NC_NOT_PLAIN)
+		reason = nc_switch_plain(env, cfg, frame, 1, in_port, f);
 	if (reason == NC_NOT_PLAIN)
 		return nc_switch_any(env, cfg, frame, in_port, f);
 	return (enum nc_counter)reason;

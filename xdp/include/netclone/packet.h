@@ -101,6 +101,7 @@ struct nc_packet {
 	nc_u8 protocol;
 	nc_u8 is_ip6;
 	nc_u8 tagged; /* carries a VLAN tag */
+	nc_u8 plain;  /* found by nc_parse_plain: the verifier knows where l3 is */
 };
 
 /* The verifier walks every path on its own as long as the paths differ in a constant: with
@@ -134,12 +135,12 @@ NC_INLINE struct nc_ip4 *nc_ip4_of(const struct nc_packet *p)
 	return p->l3;
 }
 
-/* 0 for an IPv4 packet. The verifier has forgotten that there is room, so it is asked. */
+/* 0 for an IPv4 packet. Where the verifier has forgotten that there is room, it is asked. */
 NC_INLINE struct nc_ip6 *nc_ip6_of(const struct nc_packet *p)
 {
 	struct nc_ip6 *ip = p->l3;
 
-	if (nc_likely(!nc_is_ip6(p)) || (void *)(ip + 1) > p->end)
+	if (nc_likely(!nc_is_ip6(p)) || (!p->plain && (void *)(ip + 1) > p->end))
 		return 0;
 	return ip;
 }

@@ -215,28 +215,43 @@ NC_INLINE enum nc_counter nc_check_header(const struct nc_packet *p, int to_port
 	return NC_PARSED;
 }
 
-/* UDP over IPv4, no tags, no options, no fragment: the way of nearly every packet. Returns
- * whether it is one, with *p filled in up to L4 and room for the UDP header. */
-NC_INLINE int nc_parse_plain(void *data, struct nc_packet *p)
+/* UDP, no tags, no options or extension headers, no fragment: the way of nearly every packet.
+ * `ip6`, a constant, says over which IP. Returns whether it is one, with *p filled in up to L4 and
+ * room for the UDP header. */
+NC_INLINE int nc_parse_plain(void *data, int ip6, struct nc_packet *p)
 {
+	const nc_u32 l3_len = ip6 ? sizeof(struct nc_ip6) : sizeof(struct nc_ip4);
 	struct nc_eth *eth = data;
-	struct nc_ip4 *ip = (void *)(eth + 1);
-	struct nc_udp *udp = (void *)(ip + 1);
+	void *l3 = eth + 1;
+	struct nc_udp *udp = (struct nc_udp *)((nc_u8 *)l3 + l3_len);
 
 	if (nc_unlikely((void *)(udp + 1) > p->end))
 		return 0;
-	if (nc_unlikely(eth->type != nc_htons(NC_ETH_IP4) || ip->version_ihl != 0x45 ||
-			ip->protocol != NC_PROTO_UDP ||
-			ip->fragment & nc_htons(NC_IP4_FRAGMENT_MASK)))
-		return 0;
+	if (ip6) {
+		const struct nc_ip6 *ip = l3;
+
+		if (nc_unlikely(eth->type != nc_htons(NC_ETH_IP6) ||
+				(ip->version_flow & nc_htonl(0xf0000000)) != nc_htonl(0x60000000) ||
+				ip->next_header != NC_PROTO_UDP))
+			return 0;
+		p->l4_len = nc_ntohs(ip->payload_len);
+	} else {
+		const struct nc_ip4 *ip = l3;
+
+		if (nc_unlikely(eth->type != nc_htons(NC_ETH_IP4) || ip->version_ihl != 0x45 ||
+				ip->protocol != NC_PROTO_UDP ||
+				ip->fragment & nc_htons(NC_IP4_FRAGMENT_MASK)))
+			return 0;
+		p->l4_len = (nc_u32)nc_ntohs(ip->total_len) - l3_len;
+	}
 	p->eth = eth;
-	p->l3 = ip;
+	p->l3 = l3;
 	p->l4 = udp;
-	p->l4_offset = sizeof(*eth) + sizeof(*ip);
-	p->l4_len = (nc_u32)nc_ntohs(ip->total_len) - (nc_u32)sizeof(*ip);
+	p->l4_offset = sizeof(*eth) + l3_len;
 	p->protocol = NC_PROTO_UDP;
-	p->is_ip6 = 0;
+	p->is_ip6 = ip6;
 	p->tagged = 0;
+	p->plain = 1;
 	return 1;
 }
 
@@ -302,7 +317,7 @@ NC_INLINE enum nc_counter nc_parse(const struct nc_frame *frame, const struct nc
 
 	p->frame = frame->handle;
 	p->end = frame->end;
-	if (nc_likely(nc_parse_plain(frame->data, p))) {
+	if (nc_likely(nc_parse_plain(frame->data, 0, p))) {
 		udp_len = sizeof(struct nc_udp);
 	} else {
 		reason = nc_parse_other(frame->data, p);
@@ -320,6 +335,7 @@ NC_INLINE enum nc_counter nc_parse(const struct nc_frame *frame, const struct nc
 	NC_KEEP(is_ip6);
 	p->protocol = (nc_u8)protocol;
 	p->is_ip6 = (nc_u8)is_ip6;
+	p->plain = 0;
 	return reason;
 }
 
