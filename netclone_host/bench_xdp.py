@@ -112,6 +112,8 @@ def paths() -> list[PacketPath]:
               _frame(_REQUEST, to_server=True), "not_cloned", states=(0, 3)),
         PacketPath("switch: request, cloned", Role.SWITCH, ingress,
               _frame(_REQUEST, to_server=True), "cloned"),
+        PacketPath("switch: request over IPv6, not cloned", Role.SWITCH, ingress,
+              _frame(_REQUEST, to_server=True, ip6=True), "not_cloned", states=(0, 3)),
         PacketPath("switch: request over IPv6, cloned", Role.SWITCH, ingress,
               _frame(_REQUEST, to_server=True, ip6=True), "cloned"),
         first,
@@ -147,7 +149,7 @@ class Bench:
     def bare_ns(self) -> float:
         """The empty XDP program without the harness."""
         fd = self._empty[Hook.INGRESS]
-        return _typical(
+        return typical(
             [prog_test_run(fd, bytes(_FRAME_LEN), RUNS).duration_ns for _ in range(ROUNDS)]
         )
 
@@ -155,16 +157,21 @@ class Bench:
         """(ns of the path, ns of the empty program), both behind the harness."""
         own, empty = [], []
         for _ in range(ROUNDS):
-            self._next_id += RUNS
-            for sid, length in enumerate(path.states):
-                self._loaded[Role.SWITCH].maps["nc_state"].update(sid, length)
-            if path.before is not None:
-                self._counted(path.before)
             empty.append(self._run(path, self._empty[path.hook]))
-            own.append(self._counted(path))
-            if path.after is not None:
-                self._counted(path.after)
-        return _typical(own), _typical(empty)
+            own.append(self.round(path))
+        return typical(own), typical(empty)
+
+    def round(self, path: PacketPath) -> int:
+        """ns of the path in one round of RUNS packets, with what goes by before and after."""
+        self._next_id += RUNS
+        for sid, length in enumerate(path.states):
+            self._loaded[Role.SWITCH].maps["nc_state"].update(sid, length)
+        if path.before is not None:
+            self._counted(path.before)
+        duration_ns = self._counted(path)
+        if path.after is not None:
+            self._counted(path.after)
+        return duration_ns
 
     def _counted(self, path: PacketPath) -> int:
         """One round of the path itself; stops if a run did not end in its counter."""
@@ -199,7 +206,7 @@ class Bench:
         return b"".join(words) + path.frame[:_FRAME_LEN]
 
 
-def _typical(values: list[int]) -> float:
+def typical(values: list[int]) -> float:
     """The lower quartile: a busy machine only ever adds."""
     return statistics.quantiles(values, n=4)[0]
 
