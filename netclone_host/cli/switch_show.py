@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from netclone_host.bpf import abi
 from netclone_host.cli.switch_target import inside, opened_switches, target_of, target_options
@@ -83,18 +83,12 @@ def describe(switch: LiveSwitch, noticed: Notices) -> dict[str, Any]:
 
 def describe_memory(switch: LiveSwitch) -> dict[str, Any]:
     """Bytes: this switch as the kernel counts it, and two sizes by their tables."""
-    tables = switch.tables()
     plain = memory.tables_memory(DEFAULT_CAPACITY, 2, 1 << abi.FILTER_SLOTS_LOG2)
     largest = memory.tables_memory(MAX_SERVERS, 2, 1 << abi.FILTER_SLOTS_LOG2)
-    own = memory.tables_memory(tables.capacity, tables.filter_tables, tables.filter_slots)
-    kernel_bytes = {
-        table.name: switch.maps[table.name].locked_bytes()
-        for table in own
-        if table.name in switch.maps
-    }
+    counted = memory.counted_by_kernel(switch.attachment)
     return {
-        "this_switch_kernel_bytes": kernel_bytes,
-        "this_switch_bytes": memory.total(own),
+        "this_switch_kernel_bytes": counted,
+        "this_switch_bytes": sum(counted.values()),
         f"default_{DEFAULT_CAPACITY}_servers": {t.name: t.n_bytes for t in plain},
         f"default_{DEFAULT_CAPACITY}_servers_bytes": memory.total(plain),
         f"largest_{MAX_SERVERS}_servers": {t.name: t.n_bytes for t in largest},
@@ -143,20 +137,19 @@ def _print(record: dict[str, Any], sentences: list[str], with_groups: bool) -> N
 
 def _print_memory(console: Console, sizes: dict[str, Any]) -> None:
     plain, largest = (f"default_{DEFAULT_CAPACITY}_servers", f"largest_{MAX_SERVERS}_servers")
-    table = Table("table", box=None, title="memory, bytes")
+    table = Table(Column("table", no_wrap=True), box=None, title="memory, bytes")
     for column in ("this switch (kernel)", f"{DEFAULT_CAPACITY} servers", f"{MAX_SERVERS} servers"):
         table.add_column(column, justify="right")
     for name in sizes[plain]:
-        counted = sizes["this_switch_kernel_bytes"].get(name)
         table.add_row(
             name,
-            "-" if counted is None else f"{counted:,}",
+            f"{sizes['this_switch_kernel_bytes'][name]:,}",
             f"{sizes[plain][name]:,}",
             f"{sizes[largest][name]:,}",
         )
     table.add_row(
         "all",
-        f"{sum(sizes['this_switch_kernel_bytes'].values()):,}",
+        f"{sizes['this_switch_bytes']:,} ({sizes['this_switch_bytes'] / _MIB:.1f} MiB)",
         f"{sizes[f'{plain}_bytes']:,} ({sizes[f'{plain}_bytes'] / _MIB:.1f} MiB)",
         f"{sizes[f'{largest}_bytes']:,} ({sizes[f'{largest}_bytes'] / _MIB:.1f} MiB)",
     )

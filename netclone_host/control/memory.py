@@ -3,15 +3,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import os
 from dataclasses import dataclass
 
-from netclone_host.bpf import abi
+from netclone_host import counters
+from netclone_host.bpf import abi, libbpf, maps, state
+from netclone_host.bpf.journal import Attachment
+from netclone_host.bpf.maps import Map
+from netclone_host.counters import Hook
 
 _WORD = 8
 # What a DEVMAP of two entries takes beside its two pointers: struct bpf_dtab and two
 # struct bpf_dtab_netdev (kernel 6.1 to 6.18: about this much, rounded to slab sizes).
 _PAIR_DEVMAP_BYTES = 704
+_PAIRS = "devmaps of port pairs"
+_SCRATCH_BYTES = 1024  # struct nc_scratch of xdp/state/frame_sum.h
 
 
 @dataclass(frozen=True)
@@ -28,11 +36,15 @@ def _array(name: str, entries: int, value_size: int) -> TableMemory:
     return TableMemory(name, entries, entries * (-(-value_size // _WORD) * _WORD))
 
 
+def _per_cpu(name: str, entries: int, value_size: int) -> TableMemory:
+    return _array(name, entries * libbpf.possible_cpus(), value_size)
+
+
 def tables_memory(
     n_servers: int, filter_tables: int, filter_slots: int, n_ports: int | None = None
 ) -> list[TableMemory]:
     """Tables of a switch with room for `n_servers`, each server behind a port of its own
-    unless `n_ports` says otherwise."""
+    unless `n_ports` says otherwise. Room for ports: that of the first 1023 interfaces."""
     groups = n_servers * (n_servers - 1)
     ports = n_servers if n_ports is None else n_ports
     # Groups share the devmap of their pair of ports; two servers behind one port, too.
@@ -46,9 +58,37 @@ def tables_memory(
         _array("nc_requests", 1 << abi.REQUEST_SLOTS_LOG2, _WORD),
         _array("nc_attempts", 1 << abi.REQUEST_SLOTS_LOG2, _WORD),
         _array("nc_fdb", 1 << abi.FDB_SLOTS_LOG2, _WORD),
+        _array("nc_switch_cfg", 1, ctypes.sizeof(abi.SwitchConfig)),
+        _array("nc_sequence", 1, _WORD),
+        _per_cpu("nc_turn", 1, _WORD),
+        _per_cpu("nc_scratch", 1, _SCRATCH_BYTES),
+        _per_cpu("nc_counters", len(Hook), _WORD * len(counters.names())),
+        _array("nc_ports", abi.DEFAULT_PORT_ENTRIES, _WORD),
         _array("nc_clone_ports", groups + 1, _WORD),
-        TableMemory("devmaps of port pairs", pairs, pairs * _PAIR_DEVMAP_BYTES),
+        TableMemory(_PAIRS, pairs, pairs * _PAIR_DEVMAP_BYTES),
     ]
+
+
+def counted_by_kernel(attachment: Attachment) -> dict[str, int]:
+    """Bytes of each table of a running switch, as the kernel has them on its books."""
+    counted = {}
+    for name in (table.name for table in tables_memory(abi.DEFAULT_SERVERS, 1, 1)):
+        with state.pinned_map(attachment, "nc_clone_ports" if name == _PAIRS else name) as table:
+            counted[name] = _inner_bytes(table) if name == _PAIRS else table.locked_bytes()
+    return counted
+
+
+def _inner_bytes(outer: Map) -> int:
+    """The maps in an array of maps, which are all of one size; groups may share one."""
+    ids = set(memoryview(outer.values()).cast("I")) - {0}
+    for number in ids:
+        with contextlib.suppress(FileNotFoundError):  # replaced just now
+            inner = maps.map_by_id(number)
+            try:
+                return len(ids) * inner.locked_bytes()
+            finally:
+                os.close(inner.fd)
+    return 0
 
 
 def total(tables: list[TableMemory]) -> int:

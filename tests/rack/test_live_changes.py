@@ -219,6 +219,11 @@ def test_memory_is_stated_and_is_what_the_kernel_counts(rack_of_four: Plan) -> N
     done = switch_command("show", "--rack", rack_of_four.name, "--json", "--memory")
     memory = json.loads(done.stdout)["memory"]
     counted, stated = memory["this_switch_kernel_bytes"], memory["default_32_servers"]
+    assert memory["this_switch_bytes"] == sum(counted.values())
+    # Four servers, each behind a port of its own: twelve ordered pairs.
+    pairs = counted.pop("devmaps of port pairs")
+    assert pairs % 12 == 0 and 2 * 8 < pairs // 12 <= 704
+    assert counted.keys() == stated.keys() - {"devmaps of port pairs"}
     # The kernel adds the map's own description, some hundred bytes.
     for table, n_bytes in counted.items():
         assert 0 <= n_bytes - stated[table] <= 1024, table
