@@ -206,8 +206,8 @@ class Switch:
         if not (packet.multi_packet and packet.client_id_valid):
             return packet.fingerprint
         attempt = self.attempts.get(slot_of(packet.request_key, REQUEST_SLOTS_LOG2), 0)
-        low = attempt % (1 << self.filter_slots_log2)
-        return packet.fingerprint ^ low ^ (attempt >> 17) % 32 << 59
+        high, low = divmod(attempt, 1 << self.filter_slots_log2)
+        return packet.fingerprint ^ low ^ high % 32 << 59
 
     def _send(self, before: Packet, after: Packet, sid: int, partial: bool) -> tuple[int, bytes]:
         server = self.servers[sid]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 import pytest
@@ -29,6 +30,17 @@ def test_corpus_is_large_and_its_names_are_unique() -> None:
     twice = [name for name, n in Counter(s.name for s in SCENARIOS).items() if n > 1]
     assert not twice
     assert {scenario.role for scenario in SCENARIOS} == {"switch", "server", "client"}
+
+
+def test_the_form_is_documented() -> None:
+    """A runner can be written from the README: it names every key and every table."""
+    readme = CORPUS.parent.joinpath("README.md").read_text()
+    keys = set()
+    for path in CORPUS.glob("*.json"):
+        for scenario in json.loads(path.read_text()):
+            keys |= {*scenario, *scenario["config"], *scenario["before"], *scenario["after"]}
+            keys |= {key for step in scenario["steps"] for key in step}
+    assert {key for key in keys if f"`{key}`" not in readme} == set()
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)

@@ -47,11 +47,18 @@ def fingerprint(req_id: int, client_id: int | None = None, pkt_index: int | None
 
 
 def held(
-    idx: int, req_id: int, client_id: int | None = None, pkt_index: int | None = None
+    idx: int,
+    req_id: int,
+    client_id: int | None = None,
+    pkt_index: int | None = None,
+    attempt: int = 0,
+    log2: int = 17,
 ) -> list[Any]:
-    """An entry of FilterT: table, slot, fingerprint."""
-    slot = filter_slot(req_id, pkt_index or 0, client_id or 0)
-    return [idx, slot, f"{fingerprint(req_id, client_id, pkt_index):#x}"]
+    """An entry of FilterT: table, slot, fingerprint. `attempt` lies over that of a packet of a
+    longer response to a request with the client's id; tables of 2^log2 slots."""
+    slot = filter_slot(req_id, pkt_index or 0, client_id or 0, log2)
+    over = attempt % (1 << log2) ^ (attempt >> log2) % 32 << 59
+    return [idx, slot, f"{fingerprint(req_id, client_id, pkt_index) ^ over:#x}"]
 
 
 class Writing(Scenario):
@@ -115,7 +122,11 @@ class Book:
             "generic": given.pop("generic", False),
             "switch_id": given.pop("switch_id", 0),
             "server_timeout_ms": given.pop("server_timeout_ms", 0),
-            **{key: given.pop(key) for key in ("cloning", "reserve", "hold") if key in given},
+            **{
+                key: given.pop(key)
+                for key in ("cloning", "reserve", "hold", "filter_slots")
+                if key in given
+            },
         }
         nodes = [server(sid) for sid in range(servers)]
         tables = {

@@ -25,6 +25,8 @@ def beyond_the_program(scenario: Scenario) -> str:
         return "generic mode is XDP's"
     if scenario.config.get("reserve"):
         return "the reserve rule is not in the P4 programs"
+    if "filter_slots" in scenario.config:
+        return "filter tables are played in the size that is compiled in"
     if scenario.config.get("hold"):
         return "a P4 switch needs no hold: a copy leaves by its server's port, not by its group's"
     if scenario.name.startswith("retransmitted-"):

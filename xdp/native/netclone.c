@@ -63,32 +63,68 @@ static void set_ports_of_group(struct nc_env *node, nc_u32 grp, struct nc_native
 	out[1].port = g ? port_of_server(node, g->second) : 0;
 }
 
+static void copy_frame(const struct nc_native_out *from, struct nc_native_out *to)
+{
+	to->length = from->length;
+	unguard(to);
+	memcpy(to->frame, from->frame, from->length);
+	guard(to);
+}
+
+/* The devmap program, on a frame that leaves by its port. Returns whether it goes out. */
+static int leaves(struct nc_env *node, const struct nc_switch_config *cfg,
+		  struct nc_native_out *out)
+{
+	struct nc_frame frame = frame_of(out);
+	enum nc_counter reason;
+
+	frame.handle = &frame;
+	reason = nc_leave(node, cfg, &frame, out->port);
+	if (reason == NC_AS_IT_IS)
+		return 1;
+	nc_count(node, NC_HOOK_CLONE, reason);
+	return reason == NC_CTR_clone_sent;
+}
+
+/* Broadcast: the same frame to both ports, in the order of the devmap. */
+static int broadcast(struct nc_env *node, const struct nc_switch_config *cfg,
+		     struct nc_native_out out[2])
+{
+	int first, second;
+
+	copy_frame(&out[0], &out[1]);
+	first = leaves(node, cfg, &out[0]);
+	second = leaves(node, cfg, &out[1]);
+	if (!first && second) {
+		copy_frame(&out[1], &out[0]);
+		out[0].port = out[1].port;
+	}
+	return first + second;
+}
+
 static int feed_switch(struct nc_env *node, nc_u32 port, struct nc_native_out out[2])
 {
 	const struct nc_switch_config *cfg = nc_switch_cfg_of(node);
-	struct nc_frame frame = frame_of(&out[0]), copy;
+	struct nc_frame frame = frame_of(&out[0]);
 	struct nc_forward f;
 	nc_u32 reason;
 
 	frame.handle = &frame;
 	reason = nc_switch_packet(node, cfg, &frame, port, &f);
 	nc_count(node, NC_HOOK_INGRESS, reason);
-	if (f.action == NC_DROP)
+	switch (f.action) {
+	case NC_CLONE:
+		set_ports_of_group(node, f.grp, out);
+		return broadcast(node, cfg, out);
+	case NC_SEND:
+		out[0].port = f.port;
+		return leaves(node, cfg, &out[0]);
+	case NC_DROP:
 		return 0;
-	out[0].port = f.action == NC_SEND ? f.port : NC_NATIVE_STACK;
-	if (f.action != NC_CLONE)
+	default:
+		out[0].port = NC_NATIVE_STACK;
 		return 1;
-
-	set_ports_of_group(node, f.grp, out);
-	out[1].length = out[0].length;
-	unguard(&out[1]);
-	memcpy(out[1].frame, out[0].frame, out[0].length);
-	guard(&out[1]);
-	copy = frame_of(&out[1]);
-	copy.handle = &copy;
-	reason = nc_make_clone(node, cfg, &copy);
-	nc_count(node, NC_HOOK_CLONE, reason);
-	return reason == NC_CTR_clone_sent ? 2 : 1;
+	}
 }
 
 /* The kernel's bpf_l4_csum_replace: a partial sum does not cover the header, and UDP that

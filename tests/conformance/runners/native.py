@@ -127,8 +127,9 @@ class Native:
         for sid, queue in tables["state"].items():
             state[int(sid)] = queue
         filters = self.node.table("nc_filter", c_uint64)
-        for idx, slot, word in tables["filter"]:
-            filters[idx * form.FILTER_SLOTS + slot] = int(word, 16)
+        slots = self.node.one("nc_switch_cfg", abi.SwitchConfig).filter_mask + 1
+        for index, word in form.filter_words(tables, slots).items():
+            filters[index] = word
         requests = self.node.table("nc_requests", c_uint64)
         for slot, word in tables["requests"]:
             requests[slot] = int(word, 16)
@@ -144,6 +145,7 @@ class Native:
         assert self.node
         node = self.node
         config = node.one("nc_switch_cfg", abi.SwitchConfig)
+        slots = config.filter_mask + 1
         groups = node.table("nc_groups", abi.Group)
         servers = node.table("nc_servers", abi.Server)
         state = node.table("nc_state", c_uint32)
@@ -158,7 +160,7 @@ class Native:
             "state": {str(sid): state[sid] for sid in range(len(state))},
             "sequence": node.table("nc_sequence", c_uint64)[0] & 0xFFFFFFFF,
             "filter": [
-                [i // form.FILTER_SLOTS, i % form.FILTER_SLOTS, hex(word)]
+                [i // slots, i % slots, hex(word)]
                 for i, word in _set(node.table("nc_filter", c_uint64))
             ],
             "requests": [[i, hex(word)] for i, word in _set(node.table("nc_requests", c_uint64))],
@@ -174,6 +176,7 @@ class Native:
     def _fill_server(self, tables: Tables) -> None:
         assert self.node
         self.node.table("nc_app_state", c_uint32)[0] = tables["app_queue_length"]
+        self.node.table("nc_reserve", abi.Reserve)[0] = form.averages(tables)
 
     def _read_server(self) -> Tables:
         assert self.node
@@ -182,6 +185,7 @@ class Native:
         return {
             "in_flight": form.live_in_flight(slices, config, self.now_ns),
             "app_queue_length": self.node.table("nc_app_state", c_uint32)[0],
+            "averages": form.averages_entry(self.node.one("nc_reserve", abi.Reserve)),
         }
 
     def _fill_client(self, tables: Tables) -> None:

@@ -9,7 +9,13 @@ from typing import Any
 
 from netclone_host import model
 from tests.conformance.playing import Seen
-from tests.conformance.runners.tables import MS, SLICES, inflight_slot, slice_shift_of
+from tests.conformance.runners.tables import (
+    MS,
+    SLICES,
+    filter_slots,
+    inflight_slot,
+    slice_shift_of,
+)
 from tests.conformance.scenario import Scenario, Step, Tables
 
 START_NS = 1_000_000_000_000
@@ -51,6 +57,7 @@ def build_switch(config: dict[str, Any], tables: Tables) -> model.Switch:
         ports=tuple(config["ports"]),
         n_groups=config["n_groups"],
         n_filter_tables=config["filter_tables"],
+        filter_slots_log2=filter_slots(config).bit_length() - 1,
         racksched=config["racksched"],
         generic=config["generic"],
         switch_id=config["switch_id"],
@@ -92,6 +99,7 @@ def build_server(config: dict[str, Any], tables: Tables) -> model.Server:
         reserve=config.get("reserve", False),
         slot_of=inflight_slot,
         app_queue_length=(tables["app_queue_length"] if config["state_source"] == "app" else None),
+        **tables.get("averages", {}),
     )
 
 
@@ -132,6 +140,7 @@ def read_server(server: model.Server, now_ns: int) -> Tables:
     return {
         "in_flight": server.count_in_flight(now),
         "app_queue_length": server.app_queue_length or 0,
+        "averages": {"busy": server.busy, "originals": server.originals},
     }
 
 

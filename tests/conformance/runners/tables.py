@@ -19,7 +19,7 @@ from tests.conformance.scenario import Tables
 
 MS = 1_000_000
 SLICES = abi.INFLIGHT_SLICES - 1
-FILTER_SLOTS = 1 << abi.FILTER_SLOTS_LOG2
+DEFAULT_FILTER_SLOTS = 1 << abi.FILTER_SLOTS_LOG2
 
 PortOf = Callable[[int], int]
 
@@ -27,6 +27,11 @@ PortOf = Callable[[int], int]
 def slice_shift_of(request_timeout_ms: int) -> int:
     """The longest power of two of ns that is at most an eighth of the timeout."""
     return (request_timeout_ms * MS // 8).bit_length() - 1
+
+
+def filter_slots(config: dict[str, Any]) -> int:
+    """Slots of each filter table."""
+    return int(config.get("filter_slots", DEFAULT_FILTER_SLOTS))
 
 
 def switch_config(config: dict[str, Any]) -> abi.SwitchConfig:
@@ -40,7 +45,7 @@ def switch_config(config: dict[str, Any]) -> abi.SwitchConfig:
         flags=flags,
         n_groups=config["n_groups"],
         n_filter_tables=config["filter_tables"],
-        filter_mask=FILTER_SLOTS - 1,
+        filter_mask=filter_slots(config) - 1,
         switch_id=config["switch_id"],
         server_timeout_ns=config["server_timeout_ms"] * MS,
     )
@@ -97,6 +102,20 @@ def address_entry(server: abi.Server, number_of: PortOf) -> dict[str, Any]:
         "ip4": str(ip4) if int(ip4) else None,
         "ip6": str(ip6) if int(ip6) else None,
     }
+
+
+def filter_words(tables: Tables, slots: int) -> dict[int, int]:
+    """index -> word of nc_filter."""
+    return {idx * slots + slot: int(word, 16) for idx, slot, word in tables["filter"]}
+
+
+def averages(tables: Tables) -> abi.Reserve:
+    """nc_reserve of a server."""
+    return abi.Reserve(**tables.get("averages", {}))
+
+
+def averages_entry(reserve: abi.Reserve) -> dict[str, int]:
+    return {"busy": reserve.busy, "originals": reserve.originals}
 
 
 def fdb_words(tables: Tables, port_of: PortOf) -> dict[int, int]:

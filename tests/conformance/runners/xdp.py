@@ -43,7 +43,7 @@ class Xdp:
             self._object = loader_of(loader).load(
                 role,
                 {
-                    "nc_filter": filter_tables * form.FILTER_SLOTS,
+                    "nc_filter": filter_tables * form.DEFAULT_FILTER_SLOTS,
                     "nc_ports": max(abi.DEFAULT_PORT_ENTRIES, highest + 1),
                 }
                 if role is Role.SWITCH
@@ -194,7 +194,10 @@ class _SwitchTables:
         if scenario.name == GENERATED:
             for words in (self._filter, self._requests, self._attempts, self._fdb):
                 words.clear()
-        self._filter.fill(_filter_words(tables), _filter_words(scenario.after))
+        slots = form.filter_slots(scenario.config)
+        self._filter.fill(
+            form.filter_words(tables, slots), form.filter_words(scenario.after, slots)
+        )
         self._requests.fill(_request_words(tables), _request_words(scenario.after))
         self._attempts.fill(dict(tables.get("attempts", [])), dict(_request_slots(scenario)))
         self._fdb.fill(
@@ -230,7 +233,7 @@ class _SwitchTables:
         return devmap
 
     def read(self, scenario: Scenario) -> Tables:
-        maps, slots = self._maps, form.FILTER_SLOTS
+        maps, slots = self._maps, form.filter_slots(scenario.config)
         everywhere = scenario.name == GENERATED
         servers = _values(maps["nc_servers"], abi.Server)
         valid = {sid: server for sid, server in servers.items() if server.flags}
@@ -266,6 +269,7 @@ class _ServerTables:
         zero(self._maps["nc_inflight"])
         zero(self._maps["nc_slices"])
         self._maps["nc_app_state"].update(0, scenario.before["app_queue_length"])
+        self._maps["nc_reserve"].update(0, form.averages(scenario.before))
         self._config = form.server_config(scenario.config)
         self._maps["nc_server_cfg"].update(0, self._config)
 
@@ -275,6 +279,9 @@ class _ServerTables:
         return {
             "in_flight": form.live_in_flight(slices, self._config, time.monotonic_ns()),
             "app_queue_length": int.from_bytes(queue, "little"),
+            "averages": form.averages_entry(
+                abi.Reserve.from_buffer_copy(self._maps["nc_reserve"].lookup(0) or b"")
+            ),
         }
 
 
@@ -293,11 +300,6 @@ class _ClientTables:
 
 def _port_in(servers: dict[int, abi.Server], sid: int) -> int:
     return int(servers[sid].ifindex) if sid in servers else 0
-
-
-def _filter_words(tables: Tables) -> dict[int, int]:
-    slots = form.FILTER_SLOTS
-    return {idx * slots + slot: int(word, 16) for idx, slot, word in tables["filter"]}
 
 
 def _request_words(tables: Tables) -> dict[int, int]:

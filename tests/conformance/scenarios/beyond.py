@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What goes beyond the paper: RackSched alone, the reserve rule, held cloning."""
 
+from collections.abc import Callable
 from typing import Any
 
 from tests.conformance.frames import Frame, request, server
@@ -151,6 +152,7 @@ def reserve_at_a_server(book: Book) -> None:
     )  # fmt: skip
     scenario.send(WIRE, asks(2), (LINUX, asks(2)), counts="clone_admitted")
     scenario.send(WIRE, asks(2, req_id=2), counts="dropped_server_busy").leaves(in_flight=3)
+    kept_for_originals(book, stamped)
     scenario = book.server(
         "reserve-app-state",
         "the application says how many requests it holds",
@@ -161,3 +163,55 @@ def reserve_at_a_server(book: Book) -> None:
     )
     scenario.send(WIRE, asks(2), counts="dropped_server_busy")
     stamped(scenario, 1, REFUSES | (FULL + 1))
+
+
+def averaged(average: int, sample: int) -> int:
+    return average + (sample - average >> 9)
+
+
+def kept_for_originals(book: Book, stamped: Callable[[Writing, int, int], Writing]) -> None:
+    """Four workers that originals keep busy: a reserve of 1, or of 2 for the id 55, whose
+    dither is 0xfdeb."""
+    high_dither = 55
+    averages = {"busy": 4 << 16, "originals": 1 << 16}
+    scenario = fill(
+        book.server(
+            "reserve-kept",
+            "a clone is dropped if held + reserve > workers; bit 31 says so in advance",
+            workers=4,
+            reserve=True,
+            averages=averages,
+        ),
+        4,
+    )
+    busy = averages["busy"]
+    for held_before in range(4):
+        busy = averaged(busy, held_before << 16)
+    scenario.send(WIRE, asks(2), counts="dropped_server_busy")
+    stamped(scenario, 100, FULL - 1)
+    scenario.send(WIRE, asks(2, req_id=high_dither), counts="dropped_server_busy")
+    stamped(scenario, high_dither, REFUSES | (FULL - 1))
+    scenario.send(WIRE, asks(2), (LINUX, asks(2)), counts="clone_admitted")
+    scenario.leaves(in_flight=4, averages={"busy": busy, "originals": averaged(1 << 16, 0)})
+
+    # Of what is used beyond 21/32 of the workers 3/4 count, here 77 and 78 of 65536; the dither
+    # of the id 377 is 0xffb2, which makes the latter 1.
+    for beyond, counter in ((103, "clone_admitted"), (104, "dropped_server_busy")):
+        averages = {"busy": 4 * 43008 + beyond, "originals": 1 << 16}
+        scenario = book.server(
+            f"reserve-rounded-{beyond}",
+            "the reserve is rounded by the id",
+            workers=4,
+            reserve=True,
+            state_source="app",
+            app_queue_length=4,
+            averages=averages,
+        )
+        frame = asks(2, req_id=377)
+        if counter == "dropped_server_busy":
+            scenario.send(WIRE, frame, counts=counter)
+        else:
+            after = {**averages, "originals": averaged(1 << 16, 0)}
+            scenario.send(WIRE, frame, (LINUX, frame), counts=counter).leaves(
+                in_flight=1, averages=after
+            )

@@ -145,6 +145,24 @@ def steering(book: Book) -> None:
         owed = {"0": 2, "1": 1} if alone else {"0": 1, "1": 2}
         scenario.leaves(requests=[decision(0 if alone else SECOND)], owed=owed)
 
+    for alone, silent, other in ((0, S0, S1), (SECOND, S1, S0)):
+        which = "second" if alone else "first"
+        scenario = book.switch(
+            f"failed-{which}-stored-both-silent",
+            "a decision for one server stands where the other one has failed as well",
+            server_timeout_ms=400,
+            state={"0": 1, "1": 1, "2": 0},
+            requests=[decision(alone)],
+        )
+        from_other = request(grp=1 if alone else 2)
+        scenario.send(7, part(0), (silent.port, part(0).to(silent)), counts="not_cloned")
+        scenario.send(
+            7, from_other, (other.port, from_other.to(other, req_id=1)), counts="not_cloned"
+        )
+        out = (silent.port, part(1).to(silent))
+        scenario.send(7, part(1), out, counts="not_cloned", at_ms=600)
+        scenario.leaves(sequence=1, owed={"0": 1, "1": 2} if alone else {"0": 2, "1": 1})
+
     write = request(flags=1, dst=S0)
     scenario = book.switch(
         "failed-write-not-steered",

@@ -250,9 +250,8 @@ def retransmitted(book: Book, answer: Callable[..., Frame]) -> None:
             if len(first_time) > 1:
                 scenario.leaves(requests=[decision(CLONED)])
 
-    def attempt(pkt_index: int, count: int) -> list[Any]:
-        idx, at, word = held(pkt_index % 2, 70, 4, pkt_index=pkt_index)
-        return [idx, at, hex(int(word, 16) ^ count % (1 << 17) ^ count >> 17 << 59)]
+    def attempt(pkt_index: int, count: int, log2: int = 17) -> list[Any]:
+        return held(pkt_index % 2, 70, 4, pkt_index=pkt_index, attempt=count, log2=log2)
 
     for before in (0, 5, 31, (1 << 17) - 1, (1 << 22) - 2):
         scenario = book.switch(
@@ -264,6 +263,18 @@ def retransmitted(book: Book, answer: Callable[..., Frame]) -> None:
         frame = answer(0, 1, 3, 2)
         scenario.send(1, frame, (7, frame), counts="response_first")
         scenario.leaves(attempts=[[slot, before + 1]], filter=[attempt(1, before + 1)])
+    for log2, before in ((1, 1), (1, 2), (1, 62), (4, 15), (4, 16), (10, (1 << 15) - 2)):
+        scenario = book.switch(
+            f"retransmitted-{1 << log2}-slots-attempt-{before + 1}",
+            "what a small table's slot does not tell of the count stands in bits 59-63",
+            filter_slots=1 << log2,
+            attempts=[[slot, before]],
+            filter=[attempt(1, before + 1 - (1 << log2), log2)] if before >> log2 else [],
+        )
+        asked(scenario, *single)
+        frame = answer(0, 1, 3, 2)
+        scenario.send(1, frame, (7, frame), counts="response_first")
+        scenario.leaves(attempts=[[slot, before + 1]], filter=[attempt(1, before + 1, log2)])
     kept = [held(1, 70, 4), held(0, 71, 4), held(1, 70, 4, pkt_index=1)]
     scenario = book.switch(
         "retransmitted-forgets-no-more",

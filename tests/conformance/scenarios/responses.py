@@ -158,6 +158,11 @@ def sources(book: Book) -> None:
     ).leaves(state={"0": 0, "1": 3, "2": 0}, filter=[held(0, 5)])
     forged6 = response(0, req_id=5, clo=1, v6=True).but(sid=1)
     book.switch("source-ipv6-of-another", why).passes(1, forged6, "unknown_source")
+    for word, nearly in enumerate(("fd01:1::65", "fd00:1:1::65", "fd00:1::1:0:65", "fd00:1::1:65")):
+        frame = response(0, req_id=5, clo=1, v6=True).but(src=replace(S0, ip6=nearly))
+        book.switch(f"source-ipv6-word-{word}", "all 128 bits of the source address count").passes(
+            1, frame, "unknown_source"
+        )
     unspecified = replace(S0, ip6="::")
     without = response(0, req_id=5, clo=1, v6=True).but(src=unspecified)
     scenario = book.switch("source-unspecified", "a server without IPv6 address has none, not ::")

@@ -38,10 +38,9 @@ NC_INLINE nc_u64 nc_held_fingerprint(enum nc_way way, struct nc_env *env,
 		return fingerprint;
 	attempts = nc_attempts_of(env, h);
 	if (attempts) {
-		nc_u64 count = *(volatile nc_u64 *)attempts;
+		nc_u64 count = *(volatile nc_u64 *)attempts, slots = cfg->filter_mask + 1ULL;
 
-		fingerprint ^= (count & cfg->filter_mask) ^ count >> NC_FILTER_SLOTS_LOG2
-									     << NC_FP_ATTEMPT_SHIFT;
+		fingerprint ^= (count & cfg->filter_mask) ^ count / slots << NC_FP_ATTEMPT_SHIFT;
 	}
 	return fingerprint;
 }

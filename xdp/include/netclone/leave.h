@@ -42,17 +42,6 @@ NC_INLINE enum nc_counter nc_mark_clone(struct nc_env *env, const struct nc_swit
 	return NC_CTR_clone_sent;
 }
 
-/* For a frame that is known to be the copy. */
-NC_INLINE enum nc_counter nc_make_clone(struct nc_env *env, const struct nc_switch_config *cfg,
-					const struct nc_frame *frame)
-{
-	struct nc_packet p = {};
-
-	if (!nc_parse_cloned(cfg, frame, &p))
-		return NC_CTR_clone_lost;
-	return nc_mark_clone(env, cfg, &p);
-}
-
 /* Of the two frames of a cloned request, which are alike: is the one that leaves by `port`
  * the copy? Where each server has a port of its own, the port tells. Behind one port (or when
  * the groups were renumbered just now) the frames follow each other on one CPU, and the second
