@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 import struct
 from ipaddress import IPv4Address, IPv6Address
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -22,18 +23,36 @@ from tests.conformance.frames import ANY, C1, C2, Node, server
 from tests.conformance.playing import Seen, Target, compare, normal
 from tests.conformance.runners.oracle import Oracle
 from tests.conformance.scenario import GENERATED, Scenario, Step
-from tests.conformance.writing import address, fingerprint, held
+from tests.conformance.writing import address, filter_slot, fingerprint, held
 
 LINUX, WIRE = 0, 1
 REQ_IDS = (0, 1, 2, 3, 4, 7 + (1 << 17), 0xFFFFFFFF)
 CLIENT_IDS = (0, 1, 0xFFFF)
 QUEUES = (0, 0, 0, 1, 2, 0xFFFFFFFF)
+PORTS = ([1000], [1000, 2000], [2000, 1000, 9])
 BEYOND: tuple[dict[str, bool], ...] = (
     {}, {}, {}, {"cloning": False}, {"reserve": True}, {"hold": True},
 )  # fmt: skip
 
 
 # ---- configurations and tables ----
+
+any_client = st.sampled_from((None, *CLIENT_IDS))
+any_index = st.sampled_from((None, 0, 1, 2, 254))
+any_count = st.sampled_from((0, 1, 2, 15, 16, 31, 63, (1 << 17) - 1, 1 << 17, (1 << 22) - 1))
+
+
+@st.composite
+def tables_of_requests(draw: st.DrawFn) -> tuple[list[list[Any]], list[list[int]]]:
+    """Decisions for, and clonings of, requests that are under way."""
+    requests, attempts = {}, {}
+    some = st.lists(st.tuples(st.sampled_from(REQ_IDS), st.sampled_from(CLIENT_IDS)), max_size=8)
+    for req_id, client_id in draw(some):
+        slot = filter_slot(req_id, 0, client_id, log2=16)
+        decision = draw(st.integers(0, 3)) << 59
+        requests[slot] = f"{fingerprint(req_id, client_id) | decision:#x}"
+        attempts[slot] = draw(any_count.filter(bool))
+    return [list(entry) for entry in requests.items()], [list(e) for e in attempts.items()]
 
 
 @st.composite
@@ -48,11 +67,17 @@ def switches(draw: st.DrawFn, timed: bool) -> Scenario:
         servers[sid].update(draw(st.sampled_from(({"port": 0}, {"ip4": None}, {"ip6": None}))))
     for sid in draw(st.sets(st.sampled_from(ids), max_size=1)):
         del servers[sid]
+    if draw(st.integers(0, 7)) == 0:  # another rack, behind a trunk
+        for entry in servers.values():
+            entry["port"] = entry["port"] and 1
     known = [server(sid) for sid in ids] + draw(st.sampled_from(([C1, C2], [C1], [])))
+    log2 = draw(st.sampled_from((17, 17, 1, 4)))
+    past = st.tuples(st.integers(0, tables - 1), st.sampled_from(REQ_IDS), any_client, any_index)
     entries = {
-        (idx, req_id): held(idx, req_id)
-        for idx, req_id in draw(
-            st.lists(st.tuples(st.integers(0, tables - 1), st.sampled_from(REQ_IDS)), max_size=4)
+        (idx, slot): word
+        for idx, slot, word in (
+            held(*what, attempt=draw(any_count) if what[2] and what[3] else 0, log2=log2)
+            for what in draw(st.lists(past, max_size=8))
         )
     }
     return Scenario(
@@ -60,13 +85,14 @@ def switches(draw: st.DrawFn, timed: bool) -> Scenario:
         "",
         "switch",
         {
-            "ports": draw(st.sampled_from(([1000], [1000, 2000], [2000, 1000, 9]))),
+            "ports": draw(st.sampled_from(PORTS)),
             "n_groups": len(groups),
             "filter_tables": tables,
             "racksched": draw(st.booleans()),
             "generic": draw(st.booleans()),
             "switch_id": draw(st.sampled_from((0, 0, 5))),
             "server_timeout_ms": draw(st.sampled_from((0, 40))) if timed else 0,
+            "filter_slots": 1 << log2,
             **draw(st.sampled_from(BEYOND)),
         },
         {
@@ -75,9 +101,8 @@ def switches(draw: st.DrawFn, timed: bool) -> Scenario:
             "fdb": {node.mac: node.port for node in known},
             "state": {str(sid): draw(st.sampled_from(QUEUES)) for sid in ids},
             "sequence": draw(st.sampled_from((0, 1, 0xFFFFFFFE, 0xFFFFFFFF, 1 << 17))),
-            "filter": list(entries.values()),
-            "requests": [],
-            "attempts": [],
+            "filter": [[*at, word] for at, word in entries.items()],
+            **dict(zip(("requests", "attempts"), draw(tables_of_requests()), strict=True)),
             "owed": {},
         },
     )
@@ -86,14 +111,15 @@ def switches(draw: st.DrawFn, timed: bool) -> Scenario:
 @st.composite
 def servers(draw: st.DrawFn, timed: bool) -> Scenario:
     source = draw(st.sampled_from(("inflight", "inflight", "app")))
+    workers = draw(st.integers(0, 3))
     return Scenario(
         GENERATED,
         "",
         "server",
         {
-            "ports": [1000],
+            "ports": draw(st.sampled_from(PORTS)),
             "sid": draw(st.integers(0, 255)),
-            "workers": draw(st.integers(0, 3)),
+            "workers": workers,
             "filter_tables": draw(st.sampled_from((1, 2, 4))),
             "state_source": source,
             "request_timeout_ms": 40 if timed else 60_000,
@@ -102,6 +128,10 @@ def servers(draw: st.DrawFn, timed: bool) -> Scenario:
         {
             "in_flight": 0,
             "app_queue_length": draw(st.sampled_from((0, 1, 9))) if source == "app" else 0,
+            "averages": {
+                "busy": draw(st.sampled_from((0, 1, 2, 2))) * (workers << 15),
+                "originals": draw(st.sampled_from((0, 1 << 15, 1 << 16, 1 << 16))),
+            },
         },
     )
 
@@ -113,7 +143,7 @@ def clients(draw: st.DrawFn, timed: bool) -> Scenario:
         "",
         "client",
         {
-            "ports": [1000],
+            "ports": draw(st.sampled_from(PORTS)),
             "n_groups": draw(st.sampled_from((2, 6, 65280))),
             "filter_tables": draw(st.sampled_from((1, 2, 16))),
             "duplicate_window_ms": 40 if timed else 60_000,
@@ -161,13 +191,13 @@ def packet(dice: random.Random, scenario: Scenario) -> tuple[int, bytes]:
         if dice.random() < 0.05:
             port = WIRE - port
         src, dst = (server(2), client) if is_response else (client, server(2))
-    return port, built(dice, src, dst, header, is_response)
+    return port, built(dice, src, dst, header, is_response, [*scenario.config["ports"], 1000])
 
 
 def header_for(dice: random.Random, scenario: Scenario) -> Header:
     groups = scenario.config.get("n_groups", MAX_GROUPS)
     with_client_id = dice.random() < 0.4
-    count = dice.choice((0, 1, 1, 1, 2, 3)) if with_client_id or dice.random() < 0.2 else 0
+    count = dice.choice((0, 1, 1, 1, 2, 3, 255)) if with_client_id or dice.random() < 0.2 else 0
     kind = int(dice.random() < 0.5)
     blank = scenario.role == "client" and kind == 0 and dice.random() < 0.6
     sids = [int(sid) for sid in scenario.before.get("servers", {"2": 0})]
@@ -188,10 +218,18 @@ def header_for(dice: random.Random, scenario: Scenario) -> Header:
     )
 
 
-def built(dice: random.Random, src: Node, dst: Node, header: Header, is_response: bool) -> bytes:
+def built(
+    dice: random.Random,
+    src: Node,
+    dst: Node,
+    header: Header,
+    is_response: bool,
+    ports: list[int],
+) -> bytes:
     """Ethernet, tags, IP, UDP or TCP, header, payload; the checksum full, partial, or off."""
     v6, tcp = dice.random() < 0.3, bool(header.flags & 2) and dice.random() < 0.2
-    sport, dport = (1000, 40000 + dice.randrange(2)) if is_response else (40000, 1000)
+    port = dice.choice(ports)
+    sport, dport = (port, 40000 + dice.randrange(2)) if is_response else (40000, port)
     body = header.encode() + dice.randbytes(dice.choice((0, 1, 2, 7, 40)))
     protocol = 6 if tcp else 17
     if tcp:
@@ -268,7 +306,7 @@ def check(target: Target, scenario: Scenario) -> None:
 def choice_of(step: Step, seen: Seen, scenario: Scenario) -> tuple[int, int]:
     """GRP and IDX that the target put into a blank request, which must be in range."""
     try:
-        came = parse(step.frame, (1000,), MAX_GROUPS, 256, blank_allowed=True)
+        came = parse(step.frame, scenario.config["ports"], MAX_GROUPS, 256, blank_allowed=True)
     except Untouched as untouched:
         raise AssertionError("the target stamped no NetClone packet") from untouched
     assert len(seen.frames) == 1, "a request went missing"

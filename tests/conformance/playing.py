@@ -62,10 +62,10 @@ def with_choice_of(seen: bytes, step: Step, scenario: Scenario) -> bytes:
 
     They must be in range; everything else, checksum included, must follow from them.
     """
-    tables = int(scenario.config["filter_tables"])
-    theirs = parse(seen, (1000,), MAX_GROUPS, 256)
+    tables, ports = int(scenario.config["filter_tables"]), scenario.config["ports"]
+    theirs = parse(seen, ports, MAX_GROUPS, 256)
     assert 1 <= theirs.grp <= scenario.config["n_groups"] and theirs.idx < tables
-    before = parse(step.frame, (1000,), MAX_GROUPS, 256, blank_allowed=True)
+    before = parse(step.frame, ports, MAX_GROUPS, 256, blank_allowed=True)
     after = before.copy()
     after.grp, after.idx = theirs.grp, theirs.idx
     seal_at_egress(before, after, step.offloaded)

@@ -101,7 +101,7 @@ class Xdp:
         if _linux_hides(step.frame):
             return self._judge(step.frame, leaves)
         if leaves:
-            self.cabling.leave(1, step.frame, _partial_of(step))
+            self.cabling.leave(1, step.frame, _partial_of(step, self.scenario))
         else:
             self.cabling.arrive(step.port, step.frame)
         counted = self._newly_counted()
@@ -160,10 +160,10 @@ def _linux_hides(frame: bytes) -> bool:
     return frame[12:14] in (b"\x81\x00", b"\x88\xa8") and len(frame) < 20
 
 
-def _partial_of(step: Step) -> tuple[int, int] | None:
+def _partial_of(step: Step, scenario: Scenario) -> tuple[int, int] | None:
     if not step.offloaded:
         return None
-    packet = parse(step.frame, (1000,), abi.MAX_GROUPS, 256, blank_allowed=True)
+    packet = parse(step.frame, scenario.config["ports"], abi.MAX_GROUPS, 256, blank_allowed=True)
     return packet.l4, 6 if packet.protocol == UDP else 16
 
 
