@@ -157,7 +157,7 @@ class _Installation:
         self._save("journal")
         directory = Path(self._attachment.pin_dir)
         pins.remove(directory)  # of an attachment whose journal was lost
-        directory.mkdir(parents=True)
+        directory.mkdir(parents=True, exist_ok=True)  # somebody else may have a pin there
         faults.reached("pin-dir")
         for name, entry in self._loaded.maps.items():
             kernel.pin(entry.fd, directory / name)

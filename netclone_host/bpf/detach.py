@@ -2,14 +2,27 @@
 """Undo an attach, whole or half, from its journal alone.
 
 Each action is one that may find its work done already, so that a detach that died is
-simply done again. Nothing is removed that the journal does not name.
+simply done again. Nothing is removed that the journal does not name, or where there is none
+what the pins prove to be ours (`salvage`).
 """
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
-from netclone_host.bpf import faults, interfaces, journal, kernel, netns, pins, privilege, tc, xdp
+from netclone_host.bpf import (
+    faults,
+    interfaces,
+    journal,
+    kernel,
+    netns,
+    pins,
+    privilege,
+    salvage,
+    tc,
+    xdp,
+)
 from netclone_host.bpf.journal import Attachment, Port
 from netclone_host.errors import UserError
 
@@ -25,9 +38,9 @@ def detach(ifname: str) -> Attachment:
     pins.require_mounted()
     with journal.locked():
         namespace = netns.current()
-        attachment = find(ifname, namespace)
+        attachment = find(ifname, namespace) or _salvaged(ifname, namespace)
         if attachment is None:
-            _no_journal(ifname, namespace)
+            interfaces.find([ifname])  # one that there is not has an error of its own
             raise UserError(
                 f"NetClone is not attached to {ifname}", hint="'netclone-host status' lists where"
             )
@@ -61,9 +74,10 @@ def find(ifname: str, namespace: netns.NetnsId) -> Attachment | None:
     return None
 
 
-def _no_journal(ifname: str, namespace: netns.NetnsId) -> None:
-    """UserError for an interface that does not exist and that no journal knows."""
-    interfaces.find([ifname])
+def _salvaged(ifname: str, namespace: netns.NetnsId) -> Attachment | None:
+    """What can be undone without a journal."""
+    left = salvage.of_interface(ifname, namespace)
+    return left.attachment if left else None
 
 
 def undo(attachment: Attachment, namespace: netns.NetnsId) -> None:
@@ -104,14 +118,6 @@ def is_stale(attachment: Attachment, namespace: netns.NetnsId) -> bool:
     return any(present.get(port.name) != port.ifindex for port in attachment.ports)
 
 
-def forget_namespace(netns_inode: int) -> None:
-    """Remove the pins and journals of a namespace that is being, or was, deleted; its links
-    and filters go with its interfaces."""
-    with journal.locked():
-        for attachment in journal.attachments(netns_inode):
-            _forget(attachment)
-
-
 def _forget(attachment: Attachment) -> None:
     for port in attachment.ports:
         attachment.link_pin(port).unlink(missing_ok=True)
@@ -125,16 +131,20 @@ def detach_gone() -> list[Attachment]:
     privilege.require()
     pins.require_mounted()
     with journal.locked():
-        gone = [entry for entry in journal.attachments() if _is_gone(entry)]
+        known = [*journal.attachments(), *(entry.attachment for entry in salvage.remains())]
+        gone = [attachment for attachment in known if _is_gone(attachment)]
         for attachment in gone:
             _forget(attachment)
         return gone
 
 
 def _is_gone(attachment: Attachment) -> bool:
-    """By the links' own word: one whose interface was deleted has no index any more."""
-    try:
-        links = [kernel.pinned_link(attachment.link_pin(port)) for port in attachment.ports]
-    except FileNotFoundError:
-        return False
-    return all(link.ifindex == 0 for link in links)
+    """By the links' own word: one whose interface was deleted has no index any more. An attach
+    that died before its first link is gone with its namespace."""
+    links = []
+    for port in attachment.ports:
+        with contextlib.suppress(FileNotFoundError):
+            links.append(kernel.pinned_link(attachment.link_pin(port)))
+    if links:
+        return all(link.ifindex == 0 for link in links)
+    return not netns.exists(attachment.netns_inode)

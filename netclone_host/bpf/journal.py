@@ -20,7 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from netclone_host.bpf import netns, pins
-from netclone_host.errors import UserError
+
+ROLES = ("server", "client", "switch")
+"""`loader.Role` by its values, without what loading needs."""
 
 
 def run_dir() -> Path:
@@ -77,7 +79,7 @@ class Attachment:
         return next(port for port in self.ports if port.name == name)
 
     def link_pin(self, port: Port) -> Path:
-        return Path(self.pin_dir) / f"link-{port.name}"
+        return Path(self.pin_dir) / f"{pins.LINK}{port.name}"
 
     def is_of(self, namespace: netns.NetnsId) -> bool:
         """False for what a namespace left behind whose inode is in use again."""
@@ -106,22 +108,33 @@ class Attachment:
                 return
 
 
-def _read(path: Path) -> Attachment:
+def _read(path: Path) -> Attachment | None:
+    """None for a journal that is damaged, or of another version."""
     try:
         document = json.loads(path.read_text())
         document["ports"] = [Port(**port) for port in document["ports"]]
-        return Attachment(**document)
-    except (ValueError, KeyError, TypeError):
-        raise UserError(
-            f"the journal {path} is damaged, or of another version",
-            hint=f"remove it, and the pins of the same name below {pins.root()}",
-        ) from None
+        attachment = Attachment(**document)
+        return attachment if attachment.role in ROLES and attachment.path == path else None
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+        return None
+
+
+def _journals(netns_inode: int | None) -> Iterator[tuple[Path, Attachment | None]]:
+    pattern = "net-*" if netns_inode is None else f"net-{netns_inode}"
+    for path in sorted(run_dir().glob(f"{pattern}/*.json")):
+        # Who only looks holds no lock: one may have been taken away meanwhile.
+        with contextlib.suppress(FileNotFoundError):
+            yield path, _read(path)
 
 
 def attachments(netns_inode: int | None = None) -> list[Attachment]:
-    """Every attachment on record, or those of one namespace."""
-    pattern = "net-*" if netns_inode is None else f"net-{netns_inode}"
-    return [_read(path) for path in sorted(run_dir().glob(f"{pattern}/*.json"))]
+    """Every attachment on record, or those of one namespace; not the `damaged` ones."""
+    return [attachment for _, attachment in _journals(netns_inode) if attachment is not None]
+
+
+def damaged(netns_inode: int | None = None) -> list[Path]:
+    """Journals that cannot be read; see `salvage`."""
+    return [path for path, attachment in _journals(netns_inode) if attachment is None]
 
 
 @contextlib.contextmanager

@@ -111,6 +111,20 @@ def program_map_ids(fd: int) -> list[int]:
     return list(ids)
 
 
+def map_ids_of_program(program_id: int) -> list[int]:
+    """The same by the program's id; none if it is gone."""
+    try:
+        fd = libbpf.call("bpf_prog_get_fd_by_id", program_id)
+    except OSError as error:
+        if error.errno == errno.ENOENT:
+            return []
+        raise
+    try:
+        return program_map_ids(fd)
+    finally:
+        os.close(fd)
+
+
 def program_by_id(program_id: int) -> ProgramInfo | None:
     """None if it is gone."""
     try:

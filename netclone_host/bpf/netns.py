@@ -41,6 +41,19 @@ def current() -> NetnsId:
     return NetnsId(inode, int.from_bytes(cookie, "little"), boot_id)
 
 
+def exists(inode: int) -> bool:
+    """Whether a process is in a namespace of this inode, or a mount keeps one; one that only an
+    open file keeps is not seen."""
+    mark = f"net:[{inode}]"
+    if mark in Path("/proc/self/mountinfo").read_text():
+        return True
+    for path in Path("/proc").glob("[0-9]*/task/*/ns/net"):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            if str(path.readlink()) == mark:
+                return True
+    return False
+
+
 def id_here(fd: int) -> int | None:
     """The id that this namespace has for the one of the file descriptor, None if it has
     none: RTM_GETNSID, which pyroute2 answers but leaves an unfinished task behind."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import ctypes
 import os
-import shutil
 from pathlib import Path
 
 from netclone_host.errors import MissingFeatureError
 
+LINK = "link-"
+"""Link pins are called that and the interface, maps by their own names."""
+
+_MAP = "nc_"
 _BPF_FS_MAGIC = 0xCAFE4A11
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -45,11 +48,19 @@ def require_mounted() -> None:
         )
 
 
-def remove(path: Path) -> None:
-    """Remove a directory of pins, and its parents as far as they are empty."""
-    if path.is_dir():
-        shutil.rmtree(path)
-    for parent in (path.parent, root()):
+def is_ours(path: Path) -> bool:
+    """Whether something in a directory of pins has a name that attach gives."""
+    return path.name.startswith((LINK, _MAP))
+
+
+def remove(directory: Path) -> None:
+    """Remove the pins of a directory, then it and its parents as far as they are empty: what
+    somebody else pinned there stays."""
+    if directory.is_dir():
+        for path in directory.iterdir():
+            if is_ours(path):
+                path.unlink(missing_ok=True)
+    for parent in (directory, directory.parent, root()):
         try:
             parent.rmdir()
         except OSError:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from netclone_host.bpf import interfaces, journal, kernel, netns, tc, xdp
+from netclone_host.bpf import interfaces, journal, kernel, netns, salvage, tc, xdp
 from netclone_host.bpf.detach import is_stale, undo
 from netclone_host.bpf.interfaces import Interface
 from netclone_host.bpf.journal import Attachment
@@ -19,13 +19,19 @@ def check(job: Job, ports: list[Interface], namespace: netns.NetnsId) -> list[st
     current = journal.attachments(namespace.inode)
     live = [entry for entry in current if not is_stale(entry, namespace)]
     in_the_way = [entry for entry in live if names & set(entry.ifnames)]
+    lost = salvage.remains(namespace.inode)
+    for left in lost:
+        if not job.request.force and _is_on(left.attachment, ports):
+            raise left.error()
     if in_the_way and not job.request.force:
         taken = ", ".join(sorted(names & set(in_the_way[0].ifnames)))
         raise UserError(
             f"NetClone is attached to {taken} already, as a {in_the_way[0].role}",
             hint=f"'netclone-host detach {taken.split(',')[0]}' first, or --force to replace it",
         )
-    _check_server_id(job, [entry for entry in live if entry not in in_the_way])
+    others = [entry for entry in live if entry not in in_the_way]
+    others += [left.attachment for left in lost if not _is_on(left.attachment, ports)]
+    _check_server_id(job, others)
     if not job.request.force:
         for port in ports:
             _check_foreign(port)
@@ -38,11 +44,16 @@ def check(job: Job, ports: list[Interface], namespace: netns.NetnsId) -> list[st
     return []
 
 
+def _is_on(attachment: Attachment, ports: list[Interface]) -> bool:
+    names, indices = {port.name for port in ports}, {port.ifindex for port in ports}
+    return any(port.name in names or port.ifindex in indices for port in attachment.ports)
+
+
 def _check_server_id(job: Job, others: list[Attachment]) -> None:
     if not isinstance(job.settings, ServerSettings):
         return
     for other in others:
-        if other.role == Role.SERVER and other.settings["server_id"] == job.settings.sid:
+        if other.role == Role.SERVER and other.settings.get("server_id") == job.settings.sid:
             raise UserError(
                 f"server id {job.settings.sid} is used already, on {other.ifnames[0]}",
                 hint="each server needs an id of its own",
@@ -98,3 +109,6 @@ def clear_own(ports: list[Interface], namespace: netns.NetnsId) -> None:
     for entry in journal.attachments(namespace.inode):
         if names & set(entry.ifnames):
             undo(entry, namespace)
+    for left in salvage.remains(namespace.inode):
+        if _is_on(left.attachment, ports):
+            undo(left.attachment, namespace)

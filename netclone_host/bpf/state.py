@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from netclone_host import counters
-from netclone_host.bpf import abi, detach, journal, kernel, netns, pins
+from netclone_host.bpf import abi, detach, journal, kernel, netns, pins, salvage
 from netclone_host.bpf.journal import Attachment
 from netclone_host.bpf.loader import PROGRAMS, Role
 from netclone_host.bpf.maps import Map
+from netclone_host.bpf.salvage import Cause, Remains
 from netclone_host.counters import Hook
 from netclone_host.errors import UserError
 
@@ -28,12 +29,19 @@ def attachments(everywhere: bool = False) -> list[Attachment]:
     return journal.attachments(None if everywhere else netns.current().inode)
 
 
+def remains(everywhere: bool = False) -> list[Remains]:
+    """Those whose journal is damaged or lost."""
+    return salvage.remains(None if everywhere else netns.current().inode)
+
+
 def attached_to(ifname: str) -> Attachment:
     """The attachment that an interface of this namespace belongs to. UserError if none."""
     attachment = detach.find(ifname, netns.current())
     if attachment is None:
         from netclone_host.bpf import interfaces
 
+        if (left := salvage.of_interface(ifname, netns.current())) is not None:
+            raise left.error()
         interfaces.find([ifname])
         raise UserError(
             f"NetClone is not attached to {ifname}", hint="'netclone-host status' lists where"
@@ -146,12 +154,12 @@ def _health_from_afar(attachment: Attachment) -> str:
     return "attached"
 
 
-def describe(attachment: Attachment) -> dict[str, Any]:
-    """One attachment, for `status --json`."""
+def describe(attachment: Attachment, cause: Cause | None = None) -> dict[str, Any]:
+    """One attachment, for `status --json`; `cause` of one whose journal is not to be had."""
     return {
         "interfaces": attachment.ifnames,
         "role": attachment.role,
-        "health": health(attachment),
+        "health": cause or health(attachment),
         "mode": attachment.mode,
         "reason": attachment.reason,
         "loader": attachment.loader,

@@ -88,6 +88,15 @@ def _filters(ifindex: int, parent: int) -> list[tuple[int, int, Any]]:
         ]
 
 
+def egress_programs(ifindex: int) -> list[tuple[int, int]]:
+    """(priority, program id) of every BPF filter that has the handle of ours."""
+    if "clsact" not in _qdiscs(ifindex):
+        return []
+    priorities = [one for one, handle, _ in _filters(ifindex, _EGRESS) if handle == _HANDLE]
+    programs = [(priority, filter_program(ifindex, priority)) for priority in priorities]
+    return [(priority, program) for priority, program in programs if program]
+
+
 def free_priority(ifindex: int) -> int:
     """A priority that nobody uses, before everybody who is there if possible."""
     taken = {priority for priority, _, _ in _filters(ifindex, _EGRESS)}

@@ -19,7 +19,7 @@ def detach(ifname: str | None, gone: bool) -> None:
     the responses that come in there. What others attached stays.
 
     --gone, without IFACE, clears the pins and journals of interfaces that were deleted, in all
-    network namespaces, also in those that were deleted with them.
+    network namespaces, also in those that were deleted with them, and pins without a journal.
     """
     if (ifname is None) == (not gone):
         raise UserError(
@@ -29,7 +29,11 @@ def detach(ifname: str | None, gone: bool) -> None:
     if ifname is None:
         for attachment in api.detach_gone():
             names = ", ".join(attachment.ifnames)
-            click.echo(f"cleared {attachment.role} of {names}, net {attachment.netns_inode}")
+            what = attachment.role or "remains"
+            click.echo(f"cleared {what} of {names}, net {attachment.netns_inode}")
         return
     attachment = api.detach(ifname)
-    click.echo(f"detached {attachment.role} from {', '.join(attachment.ifnames)}")
+    what = attachment.role or "what was left"
+    click.echo(f"detached {what} from {', '.join(attachment.ifnames)}")
+    if not attachment.attached_at:
+        click.echo("note: there was no journal to go by; a clsact qdisc stays", err=True)

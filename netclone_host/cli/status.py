@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import click
@@ -11,6 +12,8 @@ import click
 from netclone_host.bpf import state
 from netclone_host.bpf.journal import Attachment
 from netclone_host.bpf.loader import Role
+from netclone_host.bpf.salvage import Cause
+from netclone_host.cli import print_error
 from netclone_host.control import running
 
 
@@ -21,20 +24,27 @@ def status(as_json: bool, everywhere: bool) -> None:
     """List where NetClone is attached, and how it is doing there.
 
     Health is attached, incomplete (an attach died: detach clears it), stale (the interface
-    or its namespace is gone), detached (somebody took the program off) or unknown (without
-    root, or where /sys/fs/bpf is hidden).
+    or its namespace is gone), detached (somebody took the program off), unknown (without
+    root, or where /sys/fs/bpf is hidden), damaged (its journal cannot be read) or orphaned
+    (it has none). Exit status 1 if one is damaged or orphaned.
     """
+    lost = state.remains(everywhere)
     records = [_describe(entry) for entry in state.attachments(everywhere)]
+    records += [_describe(left.attachment, left.cause) for left in lost]
     if as_json:
         click.echo(json.dumps(records, indent=1))
     elif not records:
         click.echo("NetClone is not attached to any interface of this network namespace")
     else:
         _print_table(records, everywhere)
+    for left in lost:
+        print_error(left.error())
+    if lost:
+        sys.exit(1)
 
 
-def _describe(attachment: Attachment) -> dict[str, Any]:
-    record = state.describe(attachment)
+def _describe(attachment: Attachment, cause: Cause | None = None) -> dict[str, Any]:
+    record = state.describe(attachment, cause)
     settings, noticed = running.look(attachment)
     record["settings"] |= settings
     if attachment.role == Role.SWITCH:
@@ -58,10 +68,10 @@ def _print_table(records: list[dict[str, Any]], everywhere: bool) -> None:
         )
         table.add_row(
             " ".join(record["interfaces"]),
-            record["role"],
+            record["role"] or "-",
             record["health"],
-            record["mode"],
-            record["loader"],
+            record["mode"] or "-",
+            record["loader"] or "-",
             *((str(record["netns"]),) if everywhere else ()),
             settings,
         )

@@ -113,6 +113,8 @@ def _each_client(target: Target) -> Iterator[Attachment]:
     """The clients beside the switch, each while its namespace is entered."""
     for namespace in target.client_namespaces:
         with netns.entered(namespace):
+            for left in state.remains():
+                raise left.error()  # a client that cannot be told
             for attachment in state.attachments():
                 if attachment.role == Role.CLIENT and attachment.complete:
                     yield attachment

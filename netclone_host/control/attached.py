@@ -25,6 +25,9 @@ def attached_switch(ifname: str | None, option: str) -> Attachment:
     if len(found) == 1:
         return state.attached_to(found[0].ifnames[0])
     if not found:
+        for left in state.remains():
+            if left.attachment.role in (Role.SWITCH, ""):
+                raise left.error()
         raise UserError(
             "no XDP switch is attached in this network namespace",
             hint="attach one first: netclone-host attach PORT... --role switch --topology FILE",

@@ -134,8 +134,8 @@ def _undo(journal: Journal) -> Leftovers:
     for record in records:
         if record["step"] == Step.BMV2 and netns.is_namespace(record["name"]):
             bmv2.stop(record["name"], journal.directory)
-    for identity in known.values():
-        programs.forget(identity)
+    for name, identity in known.items():
+        programs.forget(identity, netns.identity(name))
     for record in records:
         if record["step"] == Step.NETNS:
             _remove_namespace(record["name"], known.get(record["name"]), left)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
-from netclone_host.bpf import abi, detach, pins, state
+from netclone_host.bpf import abi, detach, pins, salvage, state
 from netclone_host.bpf import journal as bpf_journal
 from netclone_host.bpf.attach import AttachRequest, AttachResult, Mode, attach
 from netclone_host.bpf.journal import Attachment
@@ -55,13 +55,17 @@ def attach_all(
         _attach(journal, switch.netns, _switch_request(plan, switch, options))
 
 
-def forget(namespace: NetnsId) -> None:
+def forget(namespace: NetnsId, present: NetnsId | None) -> None:
     """Remove pins and journals of a namespace that is being, or was, removed; filters go with
-    its interfaces. A later namespace with the same inode number keeps its own."""
+    its interfaces. A later namespace with the same inode number keeps its own: `present` is
+    the one that has the name now, or None."""
     with bpf_journal.locked():
         for attachment in bpf_journal.attachments(namespace.inode):
             if attachment.is_of(namespace):
                 detach.undo(attachment, replace(namespace, cookie=0))
+        if present == namespace:
+            for left in salvage.remains(namespace.inode):
+                detach.undo(left.attachment, replace(namespace, cookie=-1))
 
 
 def attachment_of(namespace: str) -> Attachment | None:

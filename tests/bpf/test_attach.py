@@ -14,7 +14,7 @@ import pytest
 from netclone_host import topology
 from netclone_host.bpf import abi, interfaces, kernel, maps, state, xdp
 from netclone_host.bpf.attach import AttachRequest, Mode, attach
-from netclone_host.bpf.detach import detach, forget_namespace
+from netclone_host.bpf.detach import detach
 from netclone_host.bpf.loader import Role
 from netclone_host.control import plan
 from netclone_host.counters import Hook
@@ -272,14 +272,6 @@ def test_an_interface_that_is_gone_can_be_detached(namespace: Namespace) -> None
     attach(server())
     run("ip", "link", "del", "eth0")
     detach("eth0")
-
-
-def test_a_namespace_is_forgotten(host: str) -> None:
-    inode = attach(server(host)).attachment.netns_inode
-    forget_namespace(inode)
-    assert state.attachments() == []
-    assert mode_of(host) == []
-    run("tc", "qdisc", "del", "dev", host, "clsact")
 
 
 def test_two_servers_attach_at_once(namespace: Namespace) -> None:

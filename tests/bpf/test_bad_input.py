@@ -414,19 +414,6 @@ def test_detach_where_the_pins_are_hidden(
     assert netclone_host("detach", host).exit_code == 0
 
 
-def test_a_damaged_journal(refused: Callable[..., None], host: str) -> None:
-    assert netclone_host("attach", host, *SERVER).exit_code == 0
-    (attachment,) = journal.attachments()
-    whole = attachment.path.read_text()
-    attachment.path.write_text(whole[:50])
-    for words in (("status",), ("stats", host), ("detach", host), ("attach", host, *SERVER)):
-        result = netclone_host(*words)
-        assert result.exit_code == 2
-        assert f"the journal {attachment.path} is damaged" in result.output
-    attachment.path.write_text(whole)
-    assert netclone_host("detach", host).exit_code == 0
-
-
 def test_without_privilege_status_still_answers(host: str, tmp_path: Path) -> None:
     """A real process of nobody's."""
     assert netclone_host("attach", host, *SERVER).exit_code == 0

@@ -14,6 +14,7 @@ import pytest
 
 from netclone_host.bpf import faults, pins
 from netclone_host.bpf import journal as bpf_journal
+from netclone_host.bpf import netns as bpf_netns
 from netclone_host.errors import UserError
 from netclone_host.rack import build, netns, programs, status
 from netclone_host.rack.journal import Journal, Step, rack_names
@@ -165,6 +166,26 @@ def test_a_crash_while_attaching_leaves_no_pin_and_no_journal(rack_name: str) ->
         assert len(inodes) == 4
         assert not any(bpf_journal.attachments(inode) for inode in inodes)
         assert not any((pins.root() / f"net-{inode}").exists() for inode in inodes)
+
+
+def test_damaged_and_lost_journals_of_programs_are_cleared_too(rack_name: str) -> None:
+    plan = plan_of_two(rack_name)
+    build.up(plan, programs.Options())
+    inodes = []
+    for node, text in ((plan.nodes[0], "{"), (plan.nodes[1], None), (plan.switches[0], "[]")):
+        with netns.entered(node.netns):
+            inodes.append(bpf_netns.current().inode)
+            (attachment,) = bpf_journal.attachments(inodes[-1])
+        if text is None:
+            attachment.path.unlink()
+        else:
+            attachment.path.write_text(text)
+    nodes = status.describe(rack_name)["nodes"]
+    assert [entry["attached"] for entry in nodes].count(True) == 1
+    assert build.down(rack_name) is not None
+    assert_clear(rack_name)
+    assert not any(bpf_journal.damaged(inode) for inode in inodes)
+    assert not any((pins.root() / f"net-{inode}").exists() for inode in inodes)
 
 
 def test_a_half_made_namespace_and_a_torn_journal_are_cleared(rack_name: str) -> None:
