@@ -160,6 +160,11 @@ static int feed_host(struct nc_env *node, int egress, int partial, struct nc_nat
 	return reason != NC_CTR_dropped_server_busy && reason != NC_CTR_dropped_already_answered;
 }
 
+int nc_native_leave(struct nc_env *node, struct nc_native_out *out)
+{
+	return leaves(node, nc_switch_cfg_of(node), out);
+}
+
 int nc_native_feed(struct nc_env *node, uint32_t port, const uint8_t *frame, size_t length,
 		   uint64_t now_ns, int partial, struct nc_native_out out[NC_NATIVE_MAX_OUT])
 {

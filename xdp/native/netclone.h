@@ -42,6 +42,10 @@ void nc_native_free(struct nc_env *node);
 int nc_native_feed(struct nc_env *node, uint32_t port, const uint8_t *frame, size_t length,
 		   uint64_t now_ns, int partial, struct nc_native_out out[NC_NATIVE_MAX_OUT]);
 
+/* The devmap program alone, on *out: a frame that the switch sends out of its port. Returns
+ * whether it leaves. */
+int nc_native_leave(struct nc_env *node, struct nc_native_out *out);
+
 /* A table by its name in tables.h ("nc_groups", "nc_filter", "nc_counters", ...): its bytes,
  * to read and to write, and their number; NULL for one that the node does not have. */
 void *nc_native_table(struct nc_env *node, const char *name, size_t *size);

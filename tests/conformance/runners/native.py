@@ -37,6 +37,8 @@ def _library() -> Any:
     library.nc_native_free.restype, library.nc_native_free.argtypes = None, [c_void_p]
     library.nc_native_table.restype = c_void_p
     library.nc_native_table.argtypes = [c_void_p, c_char_p, POINTER(c_size_t)]
+    library.nc_native_leave.restype = c_int
+    library.nc_native_leave.argtypes = [c_void_p, c_void_p]
     library.nc_native_feed.restype = c_int
     library.nc_native_feed.argtypes = [
         c_void_p, c_uint32, c_char_p, c_size_t, c_uint64, c_int, c_void_p,
@@ -66,6 +68,14 @@ class Node:
             raise ValueError(f"a frame of {len(frame)} bytes is too long")
         outs = [self._out[i] for i in range(count)]
         return [(out.port, bytes(out.frame[: out.length])) for out in outs]
+
+    def leave(self, port: int, frame: bytes) -> bytes | None:
+        """What the devmap program makes of a frame that leaves by a port; None: dropped."""
+        out = self._out[0]
+        out.port, out.length = port, len(frame)
+        ctypes.memmove(out.frame, frame, len(frame))
+        kept = self._library.nc_native_leave(self._handle, self._out)
+        return bytes(out.frame[: out.length]) if kept else None
 
     def table(self, name: str, entry: type[_T]) -> ctypes.Array[Any]:
         """The table's own memory as an array of `entry`."""
@@ -97,9 +107,9 @@ class Native:
     def feed(self, step: Step) -> Seen:
         assert self.node
         self.now_ns = START_NS + step.at_ms * form.MS
-        before = self._counts()
+        before = self.counts()
         frames = self.node.feed(step.port, step.frame, self.now_ns, step.offloaded)
-        after = self._counts()
+        after = self.counts()
         changed = {name: n - before[name] for name, n in after.items() if n != before[name]}
         return Seen(frames, changed)
 
@@ -107,7 +117,7 @@ class Native:
         tables: Tables = getattr(self, f"_read_{self.role}")()
         return tables
 
-    def _counts(self) -> dict[str, int]:
+    def counts(self) -> dict[str, int]:
         assert self.node
         words = self.node.table("nc_counters", c_uint64)
         names = [f"{hook.label}.{counter}" for hook in Hook for counter in counter_names()]

@@ -4,6 +4,7 @@
 #ifndef NETCLONE_LEAVE_H
 #define NETCLONE_LEAVE_H
 
+#include "fdb.h"
 #include "parse.h"
 #include "rewrite.h"
 #include "sum.h"
@@ -45,15 +46,23 @@ NC_INLINE enum nc_counter nc_mark_clone(struct nc_env *env, const struct nc_swit
 /* Of the two frames of a cloned request, which are alike: is the one that leaves by `port`
  * the copy? Where each server has a port of its own, the port tells. Behind one port (or when
  * the groups were renumbered just now) the frames follow each other on one CPU, and the second
- * is the copy; nc_turn remembers the first. */
-NC_INLINE int nc_is_copy(struct nc_env *env, const struct nc_header *h, nc_u32 port)
+ * is the copy; nc_turn remembers the first. Of a second server that has just been taken out no
+ * port is known: then what leaves by another port than its destination's is the copy. */
+NC_INLINE int nc_is_copy(struct nc_env *env, const struct nc_packet *p, nc_u32 port)
 {
-	nc_u32 sid = nc_ntohl(h->sid);
+	const struct nc_header *h = p->nc;
+	nc_u32 sid = nc_ntohl(h->sid), expected;
 	const struct nc_server *second = nc_server_of(env, sid), *first;
 	const struct nc_group *g = nc_group_of(env, nc_ntohl(h->grp));
 	nc_u64 fingerprint = nc_fingerprint(NC_WAY_ANY, h, nc_ntohl(h->req_id)), *turn;
 
-	if (!second || second->ifindex != port)
+	if (!second)
+		return 0;
+	if (nc_unlikely(!(second->flags & NC_SERVER_VALID))) {
+		expected = nc_port_of(env, p);
+		return expected && expected != port;
+	}
+	if (second->ifindex != port)
 		return 0;
 	if (g && (g->first == sid || g->second == sid)) {
 		first = nc_server_of(env, g->first == sid ? g->second : g->first);
@@ -82,7 +91,7 @@ NC_INLINE enum nc_counter nc_leave(struct nc_env *env, const struct nc_switch_co
 {
 	struct nc_packet p = {};
 
-	if (!nc_parse_cloned(cfg, frame, &p) || !nc_is_copy(env, p.nc, port))
+	if (!nc_parse_cloned(cfg, frame, &p) || !nc_is_copy(env, &p, port))
 		return NC_AS_IT_IS;
 	return nc_mark_clone(env, cfg, &p);
 }
