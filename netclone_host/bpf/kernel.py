@@ -6,6 +6,7 @@ Every function raises OSError with the kernel's errno; callers turn that into a 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import enum
 import errno
@@ -113,28 +114,28 @@ def program_map_ids(fd: int) -> list[int]:
 
 def map_ids_of_program(program_id: int) -> list[int]:
     """The same by the program's id; none if it is gone."""
-    try:
-        fd = libbpf.call("bpf_prog_get_fd_by_id", program_id)
-    except OSError as error:
-        if error.errno == errno.ENOENT:
-            return []
-        raise
-    try:
-        return program_map_ids(fd)
-    finally:
-        os.close(fd)
+    with _program(program_id) as fd:
+        return [] if fd is None else program_map_ids(fd)
 
 
 def program_by_id(program_id: int) -> ProgramInfo | None:
     """None if it is gone."""
+    with _program(program_id) as fd:
+        return None if fd is None else program_info(fd)
+
+
+@contextlib.contextmanager
+def _program(program_id: int) -> Iterator[int | None]:
+    """A file descriptor of the program; None if it is gone."""
     try:
         fd = libbpf.call("bpf_prog_get_fd_by_id", program_id)
     except OSError as error:
-        if error.errno == errno.ENOENT:
-            return None
-        raise
+        if error.errno != errno.ENOENT:
+            raise
+        yield None
+        return
     try:
-        return program_info(fd)
+        yield fd
     finally:
         os.close(fd)
 

@@ -76,13 +76,10 @@ def _setns(fd: int) -> None:
 
 
 @contextlib.contextmanager
-def throw_away() -> Iterator[None]:
-    """The calling thread is in a new namespace meanwhile, which is gone afterwards."""
+def _coming_back() -> Iterator[None]:
+    """Whatever namespace the calling thread enters inside, it is in its own again afterwards."""
     here = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:
-        if _libc.unshare(_CLONE_NEWNET) < 0:
-            code = ctypes.get_errno()
-            raise OSError(code, f"unshare: {os.strerror(code)}")
         try:
             yield
         finally:
@@ -92,22 +89,26 @@ def throw_away() -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def throw_away() -> Iterator[None]:
+    """The calling thread is in a new namespace meanwhile, which is gone afterwards."""
+    with _coming_back():
+        if _libc.unshare(_CLONE_NEWNET) < 0:
+            code = ctypes.get_errno()
+            raise OSError(code, f"unshare: {os.strerror(code)}")
+        yield
+
+
+@contextlib.contextmanager
 def entered(namespace: str | Path) -> Iterator[None]:
     """The calling thread is in the namespace meanwhile; a bare name is one of /run/netns.
 
     Only the network namespace changes: /sys/fs/bpf stays what it is, which `ip netns
     exec` does not grant.
     """
-    here = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    there = os.open(NAMED / namespace, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        there = os.open(NAMED / namespace, os.O_RDONLY | os.O_CLOEXEC)
-        try:
+        with _coming_back():
             _setns(there)
-        finally:
-            os.close(there)
-        try:
             yield
-        finally:
-            _setns(here)
     finally:
-        os.close(here)
+        os.close(there)

@@ -7,7 +7,6 @@ Changes are written by `control.xdp_switch`, in an order that packets may see.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,7 +14,7 @@ from dataclasses import replace
 from netclone_host.bpf import abi, faults, state
 from netclone_host.bpf.journal import Attachment
 from netclone_host.bpf.maps import Map
-from netclone_host.control import backend, members, xdp
+from netclone_host.control import backend, members, xdp_read
 from netclone_host.control.gone import GonePort
 from netclone_host.control.plan import ServerEntry, SwitchTables
 from netclone_host.control.xdp_plan import tables_plan
@@ -62,6 +61,7 @@ class LiveSwitch:
         """What the switch holds, in the words of the plan."""
         config = self.config()
         flags = abi.SwitchFlag(config.flags)
+        pairs = xdp_read.group_table(self.maps["nc_groups"])
         return SwitchTables(
             switch_id=config.switch_id,
             ports=tuple(config.ports.port[: config.ports.count]),
@@ -72,8 +72,8 @@ class LiveSwitch:
             reserve=abi.SwitchFlag.RESERVE in flags,
             server_timeout_ns=config.server_timeout_ns,
             capacity=self.capacity(),
-            groups=self._groups(config.n_groups),
-            servers=dict(self._servers()),
+            groups=dict(enumerate(pairs[1 : config.n_groups + 1], start=1)),
+            servers=xdp_read.address_table(self.maps["nc_servers"]),
         )
 
     def capacity(self) -> int:
@@ -83,25 +83,9 @@ class LiveSwitch:
 
     def settled(self) -> SwitchTables:
         """The same, and after a change that was killed what is left of it (`members`)."""
-        pairs = self._pairs()
+        pairs = xdp_read.group_table(self.maps["nc_groups"])[1:]
         written = list(itertools.takewhile(lambda pair: pair[0] != pair[1], pairs))
         return members.settled(self.tables(), written)
-
-    def _groups(self, n_groups: int) -> dict[int, tuple[int, int]]:
-        return dict(enumerate(itertools.islice(self._pairs(), n_groups), start=1))
-
-    def _pairs(self) -> Iterator[tuple[int, int]]:
-        """The group table from GRP 1 on; what was never written names one server twice."""
-        words = memoryview(self.maps["nc_groups"].values()).cast("H")
-        return zip(words[2::2], words[3::2], strict=True)
-
-    def _servers(self) -> Iterator[tuple[int, ServerEntry]]:
-        size = ctypes.sizeof(abi.Server)
-        raw = self.maps["nc_servers"].values()
-        for sid in range(abi.MAX_SERVERS):
-            entry = abi.Server.from_buffer_copy(raw, sid * size)
-            if entry.flags & abi.ServerFlag.VALID:
-                yield sid, xdp.server_entry(entry)
 
     def occupancy(self) -> list[int]:
         """Slots in use, for each filter table."""

@@ -17,6 +17,8 @@ from netclone_host.bpf.maps import Map, MapType
 from netclone_host.control import plan
 from netclone_host.control.gone import port_name
 from netclone_host.control.plan import ClientSettings, ServerSettings, SwitchTables
+from netclone_host.control.xdp_fields import config_value
+from netclone_host.control.xdp_plan import tables_config
 from netclone_host.topology import PortName
 
 # The published prototype's client has an array of 10^8 entries that it indexes by REQ_ID: the
@@ -73,28 +75,7 @@ def write_switch(
         ifindex_of,
         program,
     )
-    write_switch_config(maps["nc_switch_cfg"], tables, flags)
-
-
-def write_switch_config(config: Map, tables: SwitchTables, flags: abi.SwitchFlag) -> None:
-    if tables.racksched:
-        flags |= abi.SwitchFlag.RACKSCHED
-    if not tables.cloning:
-        flags |= abi.SwitchFlag.NO_CLONES
-    if tables.reserve:
-        flags |= abi.SwitchFlag.RESERVE
-    config.update(
-        0,
-        abi.SwitchConfig(
-            ports=abi.Ports.of(tables.ports),
-            flags=flags,
-            n_groups=tables.n_groups,
-            n_filter_tables=tables.filter_tables,
-            filter_mask=tables.filter_slots - 1,
-            switch_id=tables.switch_id,
-            server_timeout_ns=tables.server_timeout_ns,
-        ),
-    )
+    maps["nc_switch_cfg"].update(0, config_value(tables_config(tables), flags))
 
 
 def write_clone_ports(

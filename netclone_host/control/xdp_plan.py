@@ -28,7 +28,7 @@ def tables_plan(tables: SwitchTables) -> Plan:
 
 
 def _entries(tables: SwitchTables) -> Iterator[tuple[Key, Action]]:
-    yield Key(CONFIG, (("index", 0),)), Action(SET, _config(tables))
+    yield Key(CONFIG, (("index", 0),)), Action(SET, tables_config(tables))
     for grp, (first, second) in tables.groups.items():
         yield (
             Key(GROUPS, (("grp", grp),)),
@@ -49,7 +49,8 @@ def _entries(tables: SwitchTables) -> Iterator[tuple[Key, Action]]:
         )
 
 
-def _config(tables: SwitchTables) -> Fields:
+def tables_config(tables: SwitchTables) -> Fields:
+    """The configuration, in the order of `xdp_fields`."""
     return (
         ("ports", " ".join(map(str, tables.ports))),
         ("racksched", int(tables.racksched)),
