@@ -53,6 +53,9 @@ DEFAULT_FILTER_SLOTS = 1 << 17
 MAX_FILTER_SLOTS = 1 << 24
 DEFAULT_WORKERS = 15
 MAX_WORKERS = 65535
+# The data plane's clock goes by the kernel's tick of 1 to 10 ms: a shorter timeout would be over
+# with the next tick, however soon that comes.
+MIN_SERVER_TIMEOUT_MS, MAX_SERVER_TIMEOUT_MS = 10, 3_600_000
 MAX_FILE_BYTES = 1 << 20
 """Of a topology file; 256 servers and 100 clients take a twentieth."""
 
@@ -134,6 +137,15 @@ class Topology:
         )
 
 
+def check_server_timeout(timeout_ms: int) -> None:
+    """UserError if it is neither 0 (off) nor in range."""
+    if timeout_ms and not MIN_SERVER_TIMEOUT_MS <= timeout_ms <= MAX_SERVER_TIMEOUT_MS:
+        raise UserError(
+            f"server timeout {timeout_ms} ms is out of range",
+            hint=f"give 0 (off), or {MIN_SERVER_TIMEOUT_MS} to {MAX_SERVER_TIMEOUT_MS}",
+        )
+
+
 def group_pairs(server_ids: Sequence[int]) -> list[tuple[int, int]]:
     """The group table (GrpT): element k is group k + 1, as docs/wire-format.md numbers them.
 
@@ -211,7 +223,9 @@ def _switch(table: parse.Table, n_servers: int) -> Switch:
         capacity=read.integer(
             "capacity", MIN_SERVERS, MAX_SERVERS, default=max(DEFAULT_CAPACITY, n_servers)
         ),
-        server_timeout_ms=read.integer("server_timeout_ms", 0, 3_600_000, default=0),
+        server_timeout_ms=read.integer_or_off(
+            "server_timeout_ms", MIN_SERVER_TIMEOUT_MS, MAX_SERVER_TIMEOUT_MS
+        ),
         cloning=read.boolean("cloning", default=True),
         reserve=read.boolean("reserve", default=False),
     )

@@ -85,6 +85,13 @@ class Reader:
             raise self._fail(key, f"an integer of {low} to {high}")
         return value
 
+    def integer_or_off(self, key: str, low: int, high: int) -> int:
+        """0, also where it is left out, or an integer of low .. high."""
+        value = self.table.get(key, 0)
+        if type(value) is not int or (value != 0 and not low <= value <= high):
+            raise self._fail(key, f"0 (off) or an integer of {low} to {high}")
+        return value
+
     def integers(
         self, key: str, low: int, high: int, most: int, default: tuple[int, ...]
     ) -> tuple[int, ...]:

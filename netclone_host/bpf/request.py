@@ -15,7 +15,7 @@ from netclone_host.bpf.xdp import XdpMode
 from netclone_host.control import plan, xdp
 from netclone_host.control.plan import ClientSettings, ServerSettings, SwitchTables
 from netclone_host.errors import UserError
-from netclone_host.topology import MAX_WORKERS, PortName, Topology
+from netclone_host.topology import MAX_WORKERS, PortName, Topology, check_server_timeout
 from netclone_host.wire import DEFAULT_PORT
 
 DEFAULT_REQUEST_TIMEOUT_NS = 1_000_000_000
@@ -241,7 +241,7 @@ def _switch(request: AttachRequest) -> Job:
     if request.ports:
         tables = replace(tables, ports=request.ports)
     if request.server_timeout_ms is not None:
-        _check_range("server timeout (ms)", request.server_timeout_ms, 0, 3_600_000)
+        check_server_timeout(request.server_timeout_ms)
         tables = replace(tables, server_timeout_ns=request.server_timeout_ms * 1_000_000)
     _check_switch_ports(request, tables)
     return Job(request, tables)

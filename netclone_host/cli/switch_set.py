@@ -8,8 +8,7 @@ import click
 from netclone_host.cli.switch_target import changing_switches, inside, target_of, target_options
 from netclone_host.control.members import unfinished
 from netclone_host.errors import UserError
-
-_MAX_TIMEOUT_MS = 3_600_000
+from netclone_host.topology import check_server_timeout
 
 
 @click.command(name="set")
@@ -24,10 +23,8 @@ def set_(
         raise UserError(
             "nothing to set", hint="give --racksched, --no-racksched or --server-timeout MS"
         )
-    if timeout_ms is not None and not 0 <= timeout_ms <= _MAX_TIMEOUT_MS:
-        raise UserError(
-            f"server timeout {timeout_ms} ms is out of range", hint="give 0 (off) to 3600000"
-        )
+    if timeout_ms is not None:
+        check_server_timeout(timeout_ms)
     timeout_ns = None if timeout_ms is None else timeout_ms * 1_000_000
     with changing_switches(target_of(rack, port)) as switches:
         for namespace, switch in switches:

@@ -190,6 +190,7 @@ def test_a_silent_server_is_found_failed_and_comes_back_by_itself(rack_of_four: 
         (["add-server", "9", "--ip4", "10.0.1.9"], "needs a MAC address", "--mac"),
         (["set"], "nothing to set", "--racksched"),
         (["set", "--server-timeout", "-1"], "out of range", "0 (off)"),
+        (["set", "--server-timeout", "9"], "out of range", "10 to"),
     ],
 )
 def test_bad_changes_are_refused(

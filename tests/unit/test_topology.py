@@ -105,7 +105,7 @@ def test_a_written_file_reads_back(
     ids: list[int],
     workers: int,
 ) -> None:
-    switch = Switch(switch_id, tuple(ports), tables, 1 << slots_log2, racksched, 200, 5)
+    switch = Switch(switch_id, tuple(ports), tables, 1 << slots_log2, racksched, 200, 50)
     servers = tuple(
         Server(
             i,
@@ -157,6 +157,12 @@ SERVER_2 = '[[server]]\nid = 2\nip4 = "10.0.1.103"\nmac = "02:00:00:00:01:67"\np
         ("[switch]\nfilter_tables = 17\n" + TWO_SERVERS, "filter_tables = 17", "1 to 16"),
         ("[switch]\nports = []\n" + TWO_SERVERS, "ports = []", "1 to 8"),
         ("[switch]\nports = [1, 1]\n" + TWO_SERVERS, "ports = [1, 1]", "different"),
+        (
+            "[switch]\nserver_timeout_ms = 9\n" + TWO_SERVERS,
+            "server_timeout_ms = 9",
+            "0 (off) or an integer of 10 to 3600000",
+        ),
+        ("[switch]\nserver_timeout_ms = true\n" + TWO_SERVERS, "server_timeout_ms", "0 (off)"),
         ("[switch]\nracksched = 1\n" + TWO_SERVERS, "racksched = 1", "true or false"),
         ("[switch]\ncapacity = 257\n" + TWO_SERVERS, "capacity = 257", "2 to 256"),
         ("switch = 3\n" + TWO_SERVERS, "'switch' must be a table", "[switch]"),
