@@ -35,7 +35,8 @@ test: setup
 TIME ?= 60
 fuzz: setup
 	$(PY) -m tests.conformance.fuzz $(TIME)
-	NETCLONE_EXAMPLES=10 $(PY) -m pytest -q --timeout 3600 tests/conformance/test_generated.py
+	NETCLONE_EXAMPLES=10 $(PY) -m pytest -q --timeout 3600 tests/conformance/test_generated.py \
+		tests/conformance/test_closed_loop.py
 
 # Each benchmark is a module of its own and writes out/bench/NAME.json.
 BENCHES := $(patsubst %.py,%,$(wildcard netclone_host/bench_*.py loadgen/bench_*.py))
