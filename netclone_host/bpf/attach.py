@@ -37,7 +37,8 @@ from netclone_host.bpf.loader import PROGRAMS, LoadedObject
 from netclone_host.bpf.loaders import loader_of
 from netclone_host.bpf.request import AttachRequest, Job, Mode
 from netclone_host.bpf.xdp import ModeUnavailable, XdpMode
-from netclone_host.errors import ForeignProgramError, PrivilegeError, UserError
+from netclone_host.errors import ForeignProgramError, UserError
+from netclone_host.refusals import refusal
 
 __all__ = ["AttachRequest", "AttachResult", "Mode", "attach"]
 
@@ -81,24 +82,18 @@ def attach(request: AttachRequest) -> AttachResult:
 
 @contextlib.contextmanager
 def _sentences() -> Iterator[None]:
-    """The kernel's refusals as errors of ours."""
+    """The system's refusals as errors of ours."""
     try:
         yield
-    except PermissionError as error:
-        where = f" ({error.filename})" if error.filename else ""
-        raise PrivilegeError(
-            f"attaching needs more privilege than this process has{where}",
-            hint="run it with sudo",
-        ) from error
     except OSError as error:
         if error.errno == errno.EBUSY:
             raise ForeignProgramError(
                 "somebody else attached an XDP program just now", hint="try again, or --force"
             ) from error
-        raise UserError(
-            f"the kernel refused: {error.strerror or error}",
-            hint="'netclone-host doctor' shows what this machine can do",
-        ) from error
+        refused = refusal(error)
+        if refused is None:
+            raise
+        raise refused from error
 
 
 def _new_attachment(

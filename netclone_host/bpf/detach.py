@@ -13,6 +13,7 @@ from pathlib import Path
 
 from netclone_host.bpf import (
     faults,
+    finding,
     interfaces,
     journal,
     kernel,
@@ -29,7 +30,7 @@ from netclone_host.errors import UserError
 
 def detach(ifname: str) -> Attachment:
     """Take NetClone off the interface; a switch is taken off all of its ports, because it
-    cannot filter responses with one of them missing. Returns what was there.
+    cannot filter responses with one of them missing. Returns what was there, by present names.
 
     UserError if NetClone is not attached to it.
     """
@@ -38,15 +39,18 @@ def detach(ifname: str) -> Attachment:
     pins.require_mounted()
     with journal.locked():
         namespace = netns.current()
-        attachment = find(ifname, namespace) or _salvaged(ifname, namespace)
+        attachment = _of_interface(ifname, namespace)
         if attachment is None:
             interfaces.find([ifname])  # one that there is not has an error of its own
             raise UserError(
                 f"NetClone is not attached to {ifname}", hint="'netclone-host status' lists where"
             )
         _refuse_hidden_pins(attachment, namespace)
+        names = finding.names_now(attachment, namespace)
         undo(attachment, namespace)
-        return attachment
+    for port, name in zip(attachment.ports, names, strict=True):
+        port.name = name
+    return attachment
 
 
 def _refuse_hidden_pins(attachment: Attachment, namespace: netns.NetnsId) -> None:
@@ -67,17 +71,13 @@ def _refuse_hidden_pins(attachment: Attachment, namespace: netns.NetnsId) -> Non
             )
 
 
-def find(ifname: str, namespace: netns.NetnsId) -> Attachment | None:
-    for attachment in journal.attachments(namespace.inode):
-        if ifname in attachment.ifnames:
-            return attachment
-    return None
-
-
-def _salvaged(ifname: str, namespace: netns.NetnsId) -> Attachment | None:
-    """What can be undone without a journal."""
+def _of_interface(ifname: str, namespace: netns.NetnsId) -> Attachment | None:
+    """By its journal; without one, by its pins; or by what it brought from another namespace."""
+    known = finding.find(ifname, namespace)
+    if known is not None:
+        return known
     left = salvage.of_interface(ifname, namespace)
-    return left.attachment if left else None
+    return left.attachment if left else finding.find_moved(ifname)
 
 
 def undo(attachment: Attachment, namespace: netns.NetnsId) -> None:
@@ -108,14 +108,6 @@ def _undo_tc(port: Port) -> None:
     if port.made_clsact:
         tc.remove_clsact_if_unused(port.ifindex)
         faults.reached("detach-clsact")
-
-
-def is_stale(attachment: Attachment, namespace: netns.NetnsId) -> bool:
-    """Left behind by an attach that died, a namespace that is gone, or interfaces that are."""
-    if not attachment.complete or not attachment.is_of(namespace):
-        return True
-    present = interfaces.indices()
-    return any(present.get(port.name) != port.ifindex for port in attachment.ports)
 
 
 def _forget(attachment: Attachment) -> None:

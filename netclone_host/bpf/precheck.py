@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from netclone_host.bpf import interfaces, journal, kernel, netns, salvage, tc, xdp
-from netclone_host.bpf.detach import is_stale, undo
+from netclone_host.bpf.detach import undo
+from netclone_host.bpf.finding import find_moved, is_stale, names_now
 from netclone_host.bpf.interfaces import Interface
 from netclone_host.bpf.journal import Attachment
 from netclone_host.bpf.loader import Role
@@ -18,18 +19,19 @@ def check(job: Job, ports: list[Interface], namespace: netns.NetnsId) -> list[st
     names = {port.name for port in ports}
     current = journal.attachments(namespace.inode)
     live = [entry for entry in current if not is_stale(entry, namespace)]
-    in_the_way = [entry for entry in live if names & set(entry.ifnames)]
+    in_the_way = [entry for entry in live if names & set(names_now(entry, namespace))]
     lost = salvage.remains(namespace.inode)
     for left in lost:
         if not job.request.force and _is_on(left.attachment, ports):
             raise left.error()
     if in_the_way and not job.request.force:
-        taken = ", ".join(sorted(names & set(in_the_way[0].ifnames)))
+        taken = ", ".join(sorted(names & set(names_now(in_the_way[0], namespace))))
         raise UserError(
             f"NetClone is attached to {taken} already, as a {in_the_way[0].role}",
             hint=f"'netclone-host detach {taken.split(',')[0]}' first, or --force to replace it",
         )
     others = [entry for entry in live if entry not in in_the_way]
+    _check_former_names(names, current, namespace)
     others += [left.attachment for left in lost if not _is_on(left.attachment, ports)]
     _check_server_id(job, others)
     if not job.request.force:
@@ -44,6 +46,20 @@ def check(job: Job, ports: list[Interface], namespace: netns.NetnsId) -> list[st
     return []
 
 
+def _check_former_names(
+    names: set[str], others: list[Attachment], namespace: netns.NetnsId
+) -> None:
+    """A journal and its pins are called what the first port was called then."""
+    for other in others:
+        taken, now = other.ports[0].name, names_now(other, namespace)[0]
+        if taken in names and now != taken:
+            raise UserError(
+                f"NetClone is attached to {now} as a {other.role}, and {now} was called {taken} "
+                "when that was done",
+                hint=f"'netclone-host detach {now}' first, and attach it under its new name",
+            )
+
+
 def _is_on(attachment: Attachment, ports: list[Interface]) -> bool:
     names, indices = {port.name for port in ports}, {port.ifindex for port in ports}
     return any(port.name in names or port.ifindex in indices for port in attachment.ports)
@@ -54,8 +70,9 @@ def _check_server_id(job: Job, others: list[Attachment]) -> None:
         return
     for other in others:
         if other.role == Role.SERVER and other.settings.get("server_id") == job.settings.sid:
+            where = names_now(other, netns.current())[0]
             raise UserError(
-                f"server id {job.settings.sid} is used already, on {other.ifnames[0]}",
+                f"server id {job.settings.sid} is used already, on {where}",
                 hint="each server needs an id of its own",
             )
 
@@ -69,17 +86,26 @@ def _check_foreign(port: Interface) -> None:
         name = f' "{program.name}"' if program and program.name else ""
         raise ForeignProgramError(
             f"{port.name} has an XDP program already: id {program_id}{name}, {mode} mode",
-            hint="--force replaces it",
+            hint=_hint(port),
         )
+
+
+def _hint(port: Interface) -> str:
+    if find_moved(port.name) is None:
+        return "--force replaces it"
+    return (
+        f"it came from another network namespace: 'netclone-host detach {port.name}' takes it "
+        "off, --force replaces it"
+    )
 
 
 def _own_program(port: Interface) -> int:
     """Program of a half attach that died after its link was pinned, which is ours and is
     cleared away before the new one comes."""
     for entry in journal.attachments(netns.current().inode):
-        if port.name in entry.ifnames:
-            pin = entry.link_pin(entry.port(port.name))
-            if pin.exists():
+        for known in entry.ports:
+            pin = entry.link_pin(known)
+            if known.ifindex == port.ifindex and pin.exists():
                 return kernel.pinned_link(pin).program_id
     return 0
 
@@ -107,7 +133,7 @@ def clear_own(ports: list[Interface], namespace: netns.NetnsId) -> None:
     to replace."""
     names = {port.name for port in ports}
     for entry in journal.attachments(namespace.inode):
-        if names & set(entry.ifnames):
+        if names & set(names_now(entry, namespace)):
             undo(entry, namespace)
     for left in salvage.remains(namespace.inode):
         if _is_on(left.attachment, ports):

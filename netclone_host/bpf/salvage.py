@@ -65,13 +65,12 @@ def remains(netns_inode: int | None = None) -> list[Remains]:
 
 
 def of_interface(ifname: str, namespace: netns.NetnsId) -> Remains | None:
-    """Those that are on the interface, by the name that they know it by or by its index."""
+    """Those that are on the interface; else those that know one by this name."""
     index = interfaces.indices().get(ifname, -1)
-    for entry in remains(namespace.inode):
-        for port in entry.attachment.ports:
-            if ifname == port.name or index == port.ifindex:
-                return entry
-    return None
+    found = remains(namespace.inode)
+    on_it = [one for one in found if any(p.ifindex == index for p in one.attachment.ports)]
+    called = [one for one in found if ifname in one.attachment.ifnames]
+    return next(iter([*on_it, *called]), None)
 
 
 def _pin_directories(netns_inode: int | None) -> list[Path]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from netclone_host import counters
-from netclone_host.bpf import abi, detach, journal, kernel, netns, pins, salvage
+from netclone_host.bpf import abi, finding, journal, kernel, netns, pins, salvage, tc
 from netclone_host.bpf.journal import Attachment
 from netclone_host.bpf.loader import PROGRAMS, Role
 from netclone_host.bpf.maps import Map
@@ -36,7 +36,7 @@ def remains(everywhere: bool = False) -> list[Remains]:
 
 def attached_to(ifname: str) -> Attachment:
     """The attachment that an interface of this namespace belongs to. UserError if none."""
-    attachment = detach.find(ifname, netns.current())
+    attachment = finding.find(ifname, netns.current())
     if attachment is None:
         from netclone_host.bpf import interfaces
 
@@ -127,16 +127,26 @@ def read_in_flight(attachment: Attachment) -> int:
 
 def health(attachment: Attachment) -> str:
     """`attached`, `incomplete` (attach died), `stale` (interface or namespace is gone),
-    `detached` (somebody took the program off), `unknown` (the pins cannot be seen: no
+    `detached` (somebody took a program off), `unknown` (the pins cannot be seen: no
     privilege, or /sys/fs/bpf is hidden)."""
     namespace = netns.current()
     if not attachment.complete:
         return "incomplete"
     if attachment.netns_inode != namespace.inode:
         return _health_from_afar(attachment)
-    if detach.is_stale(attachment, namespace):
+    if finding.is_stale(attachment, namespace):
         return "stale"
-    return _health_from_afar(attachment)
+    found = _health_from_afar(attachment)
+    return "detached" if found == "attached" and not _filters_stand(attachment) else found
+
+
+def _filters_stand(attachment: Attachment) -> bool:
+    """Whether the egress side is there too; only in its namespace can that be asked."""
+    return all(
+        tc.filter_program(port.ifindex, port.tc_priority) == port.tc_program
+        for port in attachment.ports
+        if port.tc_program
+    )
 
 
 def _health_from_afar(attachment: Attachment) -> str:
@@ -157,7 +167,7 @@ def _health_from_afar(attachment: Attachment) -> str:
 def describe(attachment: Attachment, cause: Cause | None = None) -> dict[str, Any]:
     """One attachment, for `status --json`; `cause` of one whose journal is not to be had."""
     return {
-        "interfaces": attachment.ifnames,
+        "interfaces": finding.names_now(attachment, netns.current()),
         "role": attachment.role,
         "health": cause or health(attachment),
         "mode": attachment.mode,

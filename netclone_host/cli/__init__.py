@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import errno
 import importlib
 import importlib.util
-import os
 import signal
 import sys
 import threading
@@ -16,7 +14,8 @@ from typing import Any, NoReturn
 import click
 
 from netclone_host.cli.usage import no_such_verb, usage_error
-from netclone_host.errors import NetcloneError, PrivilegeError, UserError
+from netclone_host.errors import NetcloneError
+from netclone_host.refusals import refusal
 
 # Verb -> module that holds a click command of the same name.
 VERBS = {
@@ -99,36 +98,6 @@ class LazyGroup(Group):
         # A verb like "set" would hide a builtin: its function has an underscore more.
         command: click.Command = getattr(module, name, None) or getattr(module, f"{name}_")
         return command
-
-
-_HINTS = {
-    errno.ENOSPC: "make room there",
-    errno.EDQUOT: "make room there",
-    errno.EROFS: "mount it writable, or name another place",
-    errno.EMFILE: "raise the limit of open files (ulimit -n)",
-    errno.ENFILE: "raise the limit of open files (sysctl fs.file-max)",
-    errno.ENOMEM: "end something else that takes memory",
-}
-
-
-def refusal(error: Exception) -> NetcloneError | None:
-    """What the system refused, in a sentence; None for what is no such thing."""
-    netlink = sys.modules.get("pyroute2.netlink.exceptions")
-    if netlink is not None and isinstance(error, netlink.NetlinkError):
-        error = OSError(error.code, os.strerror(error.code))
-    # Of a pipe whose reader has gone click knows what to do.
-    if not isinstance(error, OSError) or error.errno == errno.EPIPE:
-        return None
-    where = f" ({error.filename})" if error.filename else ""
-    if isinstance(error, PermissionError):
-        return PrivilegeError(f"this needs more privilege{where}", hint="run it with sudo")
-    return UserError(
-        f"the system refused: {error.strerror or error}{where}",
-        hint=_HINTS.get(
-            error.errno or 0,
-            "'netclone-host doctor' shows what this machine can do; -v shows where this came from",
-        ),
-    )
 
 
 def print_error(error: NetcloneError) -> None:

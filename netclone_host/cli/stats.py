@@ -14,7 +14,7 @@ from rich.live import Live
 from rich.table import Column, Table
 
 from netclone_host import counters
-from netclone_host.bpf import state
+from netclone_host.bpf import finding, netns, state
 from netclone_host.bpf.journal import Attachment
 from netclone_host.bpf.loader import Role
 
@@ -44,7 +44,7 @@ def snapshot(attachment: Attachment) -> dict[str, Any]:
         for hook, table in state.read_counters(attachment).items()
     }
     record: dict[str, Any] = {
-        "interfaces": attachment.ifnames,
+        "interfaces": finding.names_now(attachment, netns.current()),
         "role": attachment.role,
         "mode": attachment.mode,
         "time_ns": time.time_ns(),

@@ -24,7 +24,7 @@ def status(as_json: bool, everywhere: bool) -> None:
     """List where NetClone is attached, and how it is doing there.
 
     Health is attached, incomplete (an attach died: detach clears it), stale (the interface
-    or its namespace is gone), detached (somebody took the program off), unknown (without
+    or its namespace is gone), detached (somebody took a program off), unknown (without
     root, or where /sys/fs/bpf is hidden), damaged (its journal cannot be read) or orphaned
     (it has none). Exit status 1 if one is damaged or orphaned.
     """

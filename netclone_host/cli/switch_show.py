@@ -66,7 +66,7 @@ def describe(switch: LiveSwitch, noticed: Notices) -> dict[str, Any]:
         )
     slots = tables.filter_slots
     return {
-        "ports": switch.attachment.ifnames,
+        "ports": switch.ports(),
         "mode": switch.attachment.mode,
         "switch_id": tables.switch_id,
         "netclone_ports": list(tables.ports),

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from netclone_host.bpf import state
+from netclone_host.bpf import finding, netns, state
 from netclone_host.bpf.journal import Attachment
 from netclone_host.bpf.loader import Role
 from netclone_host.errors import UserError
@@ -23,7 +23,7 @@ def attached_switch(ifname: str | None, option: str) -> Attachment:
         return attachment
     found = [one for one in state.attachments() if one.role == Role.SWITCH and one.complete]
     if len(found) == 1:
-        return state.attached_to(found[0].ifnames[0])
+        return state.attached_to(_port_of(found[0]))
     if not found:
         for left in state.remains():
             if left.attachment.role in (Role.SWITCH, ""):
@@ -32,8 +32,12 @@ def attached_switch(ifname: str | None, option: str) -> Attachment:
             "no XDP switch is attached in this network namespace",
             hint="attach one first: netclone-host attach PORT... --role switch --topology FILE",
         )
-    ports = ", ".join(one.ifnames[0] for one in found)
+    ports = ", ".join(map(_port_of, found))
     raise UserError(
         f"{len(found)} XDP switches are attached in this network namespace",
         hint=f"name a port of the one that is meant, with {option}: {ports}",
     )
+
+
+def _port_of(attachment: Attachment) -> str:
+    return finding.names_now(attachment, netns.current())[0]

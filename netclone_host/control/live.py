@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
-from netclone_host.bpf import abi, faults, state
+from netclone_host.bpf import abi, faults, finding, netns, state
 from netclone_host.bpf.journal import Attachment
 from netclone_host.bpf.maps import Map
 from netclone_host.control import backend, members, xdp_read
@@ -75,6 +75,10 @@ class LiveSwitch:
             groups=dict(enumerate(pairs[1 : config.n_groups + 1], start=1)),
             servers=xdp_read.address_table(self.maps["nc_servers"]),
         )
+
+    def ports(self) -> list[str]:
+        """What the attached links are called now."""
+        return finding.names_now(self.attachment, netns.current())
 
     def capacity(self) -> int:
         """Servers whose groups the group table has room for."""
@@ -141,7 +145,7 @@ class LiveSwitch:
                 f"for {capacity}",
                 hint="attach the switch again with a larger capacity in its topology",
             )
-        attached = self.attachment.ifnames
+        attached = self.ports()
         for sid, server in desired.servers.items():
             # One whose link was deleted is no reason to refuse what concerns the others.
             if server.port not in attached and not isinstance(server.port, GonePort):

@@ -160,7 +160,7 @@ def test_a_lost_journal_of_an_interface_that_has_another_name_now(two: None) -> 
     journal_of("eth0").unlink()
     for words in (("down",), ("name", "new0")):
         run("ip", "link", "set", "eth0", *words)
-    assert "detached server from eth0" in done("detach", "new0").output
+    assert "detached server from new0" in done("detach", "new0").output
     assert programs_on("new0") == []
 
 

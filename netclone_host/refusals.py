@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What the system refuses, in a sentence that says what to do: the same wherever it comes up."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+
+from netclone_host.errors import NetcloneError, PrivilegeError, UserError
+
+_HINTS = {
+    errno.ENOSPC: "make room there",
+    errno.EDQUOT: "make room there",
+    errno.EROFS: "mount it writable, or name another place",
+    errno.EMFILE: "raise the limit of open files (ulimit -n)",
+    errno.ENFILE: "raise the limit of open files (sysctl fs.file-max)",
+    errno.ENOMEM: "end something else that takes memory",
+}
+
+
+def refusal(error: Exception) -> NetcloneError | None:
+    """What the system refused, in a sentence; None for what is no such thing."""
+    netlink = sys.modules.get("pyroute2.netlink.exceptions")
+    if netlink is not None and isinstance(error, netlink.NetlinkError):
+        error = OSError(error.code, os.strerror(error.code))
+    # Of a pipe whose reader has gone click knows what to do.
+    if not isinstance(error, OSError) or error.errno == errno.EPIPE:
+        return None
+    where = f" ({error.filename})" if error.filename else ""
+    if isinstance(error, PermissionError):
+        return PrivilegeError(f"this needs more privilege{where}", hint="run it with sudo")
+    return UserError(
+        f"the system refused: {error.strerror or error}{where}",
+        hint=_HINTS.get(
+            error.errno or 0,
+            "'netclone-host doctor' shows what this machine can do; -v shows where this came from",
+        ),
+    )
