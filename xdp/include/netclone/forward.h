@@ -156,8 +156,10 @@ NC_INLINE nc_u32 nc_switch_plain(struct nc_env *env, const struct nc_switch_conf
 	if (nc_unlikely(!nc_parse_plain(frame->data, ip6, &p)))
 		return NC_NOT_PLAIN;
 	reason = nc_parse_rest(&cfg->ports, &ranges, sizeof(struct nc_udp), &p);
-	if (reason != NC_PARSED)
+	if (reason == NC_CTR_not_netclone)
 		return reason;
+	if (nc_unlikely(reason != NC_PARSED)) /* why not, the other way finds out */
+		return NC_NOT_PLAIN;
 	if (nc_unlikely(!nc_is_plain(cfg, p.nc)) || nc_unlikely(!nc_is_full_sum(&p)))
 		return NC_NOT_PLAIN;
 	return nc_switch_parsed(NC_WAY_PLAIN, env, cfg, &p, in_port, f);
