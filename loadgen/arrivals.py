@@ -9,6 +9,8 @@ from loadgen.distributions import Distribution, Kind, parse_distribution
 from loadgen.native import NativeDist, native_distribution
 from netclone_host.errors import UserError
 
+SLOWEST_RPS, FASTEST_RPS = 1e-6, 1e12
+
 
 @dataclass(frozen=True)
 class Arrivals:
@@ -23,8 +25,14 @@ class Arrivals:
     def native(self, rate_rps: float) -> tuple[NativeDist, int]:
         """(gaps between bursts as the hot loop samples them, requests a burst).
 
-        The gaps of a trace keep their shape and are stretched to the rate.
+        The gaps of a trace keep their shape and are stretched to the rate. Raises `UserError` for
+        a rate whose gaps are no times.
         """
+        if not SLOWEST_RPS <= rate_rps <= FASTEST_RPS:
+            raise UserError(
+                f"a rate of {rate_rps:g} requests per second is out of range",
+                f"give one from {SLOWEST_RPS:g} to {FASTEST_RPS:g}",
+            )
         mean_ns = self.burst * 1e9 / rate_rps
         if self.trace is not None:
             return native_distribution(self.trace, scale=mean_ns / self.trace.mean_ns), 1

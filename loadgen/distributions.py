@@ -185,12 +185,29 @@ def parse_distribution(text: str) -> Distribution:
             f"distribution '{text}', part 1 (shape): {params[0]:g} has no finite mean",
             "the shape of a Pareto distribution must be above 1",
         )
+    _check_shape(text, kind, params[0])
     if kind is Kind.TRIMODAL and params[0] + params[1] > 1:
         raise UserError(
             f"distribution '{text}', parts 1 and 2: the probabilities add up to more than 1",
             "the third value gets what the first two leave",
         )
     return Distribution(text.strip(), kind, tuple(params))
+
+
+_EXTREME_SIGMA, _EXTREME_WEIBULL = 8.0, 0.1
+
+
+def _check_shape(text: str, kind: Kind, shape: float) -> None:
+    """A spread so wide that the mean lies in values which no run ever draws is a mistake."""
+    hint = "nearly the whole mean would lie in values that no run ever draws"
+    if kind is Kind.LOGNORMAL and shape > _EXTREME_SIGMA:
+        raise UserError(
+            f"distribution '{text}', part 1 (sigma): {shape:g} is above {_EXTREME_SIGMA:g}", hint
+        )
+    if kind is Kind.WEIBULL and shape < _EXTREME_WEIBULL:
+        raise UserError(
+            f"distribution '{text}', part 1 (shape): {shape:g} is below {_EXTREME_WEIBULL:g}", hint
+        )
 
 
 def _parse_part(word: str, where: str, what: str) -> float:

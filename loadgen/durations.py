@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-import math
 import re
 
 from netclone_host.errors import UserError
 
 UNITS_NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9}
+
+LONGEST_NS = 1e18
+"""Sums of a few of them still are times in 64 bits."""
 
 _DURATION = re.compile(r"([0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*([a-zµ]*)")
 
@@ -30,8 +32,8 @@ def parse_duration_ns(text: str, what: str = "duration") -> float:
     value = float(number) * UNITS_NS[unit]
     if value <= 0:
         raise UserError(f"{what}: '{text}' is not above 0", "write it as 25us")
-    if value == math.inf:
-        raise UserError(f"{what}: '{text}' is too long", "write it as 25us")
+    if value > LONGEST_NS:
+        raise UserError(f"{what}: '{text}' is too long", "the longest is 1e9s, 31 years")
     return value
 
 

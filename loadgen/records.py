@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import errno
 import json
 import math
 import os
@@ -168,15 +169,23 @@ def _from_row(row: object, path: Path, hint: str) -> RunRecord:
         raise UserError(f"a record of '{path}' lacks fields", hint) from error
 
 
+def _is_special(path: Path) -> bool:
+    """A device, a pipe or a socket: written to, and never replaced by a file."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
 def require_writable(path: Path, *, directory: bool = False) -> None:
     """`UserError` if no file could be written to `path` now, or, with `directory`, no file in it
     (it is made if need be). Asked before a measurement, not after it."""
     problem = ""
-    holds = path if directory and path.exists() else path.parent
+    target = Path(os.path.realpath(path))
+    holds = target if directory and target.exists() else target.parent
     if not holds.is_dir():
         problem = f"'{holds}' is no directory" if holds.exists() else f"there is no '{holds}'"
-    elif not directory and path.is_dir():
+    elif not directory and target.is_dir():
         problem = "it is a directory"
+    elif _is_special(target):
+        problem = "" if os.access(target, os.W_OK) else os.strerror(errno.EACCES)
     else:
         try:
             with tempfile.TemporaryFile(dir=holds):
@@ -191,9 +200,27 @@ def require_writable(path: Path, *, directory: bool = False) -> None:
 def atomic_file(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
     """A file that appears under `path` only when it is complete.
 
-    Written beside it, synced, then renamed. Raises `UserError` (disk full, no permission)
-    and leaves what was there before.
+    Written beside it, synced, then renamed; of a link, what it points to is replaced. A device or
+    a pipe is written to directly. Raises `UserError` (disk full, no permission) and leaves what
+    was there before.
     """
+    target = Path(os.path.realpath(path))
+    try:
+        if _is_special(target):
+            with target.open(mode) as out:
+                yield out
+            return
+        with _renamed_at_the_end(target, mode) as out:
+            yield out
+    except OSError as error:
+        raise UserError(
+            f"cannot write '{path}': {error.strerror}", "nothing was written; choose another place"
+        ) from error
+
+
+@contextlib.contextmanager
+def _renamed_at_the_end(path: Path, mode: str) -> Iterator[IO[Any]]:
+    permissions = path.stat().st_mode & 0o777 if path.exists() else 0o644
     temporary: str | None = None
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -201,13 +228,9 @@ def atomic_file(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
             yield out
             out.flush()
             os.fsync(out.fileno())
-        Path(temporary).chmod(0o644)
+        Path(temporary).chmod(permissions)
         Path(temporary).replace(path)
         temporary = None
-    except OSError as error:
-        raise UserError(
-            f"cannot write '{path}': {error.strerror}", "nothing was written; choose another place"
-        ) from error
     finally:
         if temporary is not None:
             with contextlib.suppress(OSError):

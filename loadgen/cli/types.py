@@ -52,5 +52,6 @@ def seconds(text: str, what: str) -> float:
 def positive(value: float, what: str) -> float:
     """`value` if it is above 0 and finite, else `UserError`."""
     if not 0 < value < float("inf"):
-        raise UserError(f"{what}: {value:g} is not above 0", "give a number such as 1000")
+        problem = "is not above 0" if value <= 0 else "is not a finite number"
+        raise UserError(f"{what}: {value:g} {problem}", "give a number such as 1000")
     return value
