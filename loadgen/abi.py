@@ -18,7 +18,7 @@ from loadgen.abi_servers import (
     StoreConfig,
     WorkerConfig,
 )
-from loadgen.native import NativeDist, NativeHist, library
+from loadgen.native import Moments, NativeDist, NativeHist, Stalls, library
 from netclone_host.errors import UserError
 
 
@@ -116,8 +116,7 @@ class ClientResult(ctypes.Structure):
         ("rx_invalid", c_uint64),
         ("cpu_ns", c_uint64),
         ("measured_ns", c_uint64),
-        ("first_sent_ns", c_uint64),
-        ("last_sent_ns", c_uint64),
+        ("last_begin_ns", c_uint64),
         ("all_sent", c_uint64),
         ("clock_step_ns", c_int64),
         ("end", c_uint32),
@@ -128,6 +127,8 @@ class ClientResult(ctypes.Structure):
         ("late", NativeHist),
         ("sent_gap", NativeHist),
         ("sched_gap", NativeHist),
+        ("stalls", Stalls),
+        ("unheld_gap", Moments),
     ]
 
 

@@ -9,7 +9,7 @@ from ctypes import c_int32, c_uint32, c_uint64, c_void_p
 from enum import IntFlag
 
 from loadgen.abi_io import AlignedPeer
-from loadgen.native import NativeDist, NativeHist
+from loadgen.native import NativeDist, NativeHist, Stalls
 
 
 class ServerFlag(IntFlag):
@@ -62,6 +62,8 @@ class ServerConfig(ctypes.Structure):
         ("stop", ctypes.POINTER(c_uint32)),
         ("service", ctypes.POINTER(NativeHist)),
         ("overrun", ctypes.POINTER(NativeHist)),
+        ("arrival_gap", ctypes.POINTER(NativeHist)),
+        ("stalls", Stalls),
     ]
 
 
@@ -123,6 +125,7 @@ class WorkerConfig(ctypes.Structure):
         ("stop", ctypes.POINTER(c_uint32)),
         ("counts", ServerCounts),
         ("service_seen", ctypes.POINTER(NativeHist)),
+        ("stalls", Stalls),
         ("ready", c_uint32),
         ("reserved", c_uint32),
     ]

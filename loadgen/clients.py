@@ -24,9 +24,9 @@ from loadgen.arrivals import POISSON, Arrivals
 from loadgen.distributions import Kind
 from loadgen.endpoints import Endpoint, UdpIo, native_peers
 from loadgen.io import SOCKET, IoOptions, open_io
-from loadgen.native import NativeHist, native_workload
+from loadgen.native import Moments, NativeHist, Stalls, native_workload
 from loadgen.neighbours import set_macs
-from loadgen.priority import prefer_this_thread
+from loadgen.priority import prefer_this_thread, waited_for_processor_ns
 from loadgen.schemes import Scheme
 from loadgen.workload import Workload
 from loadgen.xdp_io import XdpIo
@@ -117,6 +117,13 @@ class ClientSummary:
     """Sent minus scheduled, real ns."""
     sent_gap: NativeHist = field(default_factory=NativeHist)
     sched_gap: NativeHist = field(default_factory=NativeHist)
+    unheld_gap: Moments = field(default_factory=Moments)
+    """`sent_gap` as it would be had every send that a stall held left when it was due."""
+    stalls: Stalls = field(default_factory=Stalls)
+    """Times over 0.1 ms for which the machine did not run a client that was to run; `held`
+    counts the sends that were due then."""
+    waited_ns: int = 0
+    """For how long the clients waited for a processor that another program had."""
 
     @property
     def unanswered(self) -> int:
@@ -164,14 +171,17 @@ class _Stream:
         self.config = ClientConfig()
         self.result = ClientResult()
         self.error = 0
+        self.waited_ns = 0
         self.kept: object = None
         """What the configuration points to, kept alive with it."""
 
     def run(self) -> None:
         prefer_this_thread(sleeps=not self.config.flags & (ClientFlag.BUSY | ClientFlag.SATURATE))
+        before_ns = waited_for_processor_ns()
         self.error = traffic_library().lg_client_run(
             ctypes.byref(self.config), ctypes.byref(self.result)
         )
+        self.waited_ns = waited_for_processor_ns() - before_ns
 
 
 def run_clients(
@@ -313,10 +323,13 @@ def _sum(plan: ClientPlan, streams: Sequence[_Stream]) -> ClientSummary:
         total.duration_s = max(total.duration_s, r.measured_ns * 1e-9)
         total.max_late_ns = max(total.max_late_ns, r.max_late_ns)
         total.clock_step_ns = max(total.clock_step_ns, r.clock_step_ns, key=abs)
-        for name in ("latency", "late", "sent_gap", "sched_gap"):
+        total.waited_ns += stream.waited_ns
+        for name in ("latency", "late", "sent_gap", "sched_gap", "unheld_gap", "stalls"):
             getattr(total, name).merge(getattr(r, name))
         _note_end(total, r)
         total.io = stream.io.name
+    if total.late_sends > LATE_SHARE * total.sent and total.stalls.held:
+        total.notes.append(total.stalls.describe("sends"))
     note_clock(total, total.clock_step_ns, kernel_timestamps=plan.kernel_timestamps)
     return total
 
@@ -353,3 +366,18 @@ def _note_end(total: ClientSummary, result: ClientResult) -> None:
                 "choose a place with more room",
             )
     total.partial = True
+
+
+def schedule_gaps(plan: ClientPlan, requests: int) -> NativeHist:
+    """The gaps of the first `requests` requests of the plan's first stream, in ns, as a run
+    schedules them; nothing is sent."""
+    config, result = ClientConfig(), ClientResult()
+    config.seed = plan.seed
+    config.gap, config.burst = plan.arrivals.native(plan.rate_rps)
+    error = traffic_library().lg_client_schedule(
+        ctypes.byref(config), ctypes.c_uint64(requests), ctypes.byref(result)
+    )
+    if error:
+        raise UserError(f"no schedule: {os.strerror(-error)}", "see docs/loadgen.md")
+    gaps: NativeHist = result.sched_gap
+    return gaps

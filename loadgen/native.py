@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import math
 import os
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from loadgen.distributions import Distribution, FloatArray
+from loadgen.durations import LONGEST_NS
 from loadgen.workload import NO_JITTER, Jitter, Workload
 from netclone_host.errors import UserError
 
@@ -63,6 +65,67 @@ class NativeDist(ctypes.Structure):
     """The trace that `trace` points into: kept alive with the struct."""
 
 
+def coefficient_of_variation(count: int, total: float, squares: float) -> float:
+    """Of `count` values with this sum and sum of squares; NaN without values."""
+    if not count or not total:
+        return math.nan
+    mean = total / count
+    return math.sqrt(max(0.0, squares / count - mean**2)) / mean
+
+
+class Moments(ctypes.Structure):
+    """`struct lg_moments`: sums of values in ns."""
+
+    _fields_ = [("count", ctypes.c_uint64), ("sum", ctypes.c_double), ("sum_sq", ctypes.c_double)]
+
+    def merge(self, other: Moments) -> None:
+        """Adds the values of `other`."""
+        self.count += other.count
+        self.sum += other.sum
+        self.sum_sq += other.sum_sq
+
+    @property
+    def mean_ns(self) -> float:
+        """NaN when empty."""
+        return self.sum / self.count if self.count else math.nan
+
+    @property
+    def cv(self) -> float:
+        """Coefficient of variation; NaN when empty."""
+        return coefficient_of_variation(self.count, self.sum, self.sum_sq)
+
+
+class Stalls(ctypes.Structure):
+    """`struct lg_stalls`: time in which a thread did not run although it was to."""
+
+    longest_ns: int
+
+    _fields_ = [
+        ("count", ctypes.c_uint64),
+        ("total_ns", ctypes.c_uint64),
+        ("longest_ns", ctypes.c_uint64),
+        ("held", ctypes.c_uint64),
+        ("held_ns", ctypes.c_uint64),
+        ("until_ns", ctypes.c_uint64),
+        ("since_ns", ctypes.c_uint64),
+        ("cpu_ns", ctypes.c_uint64),
+    ]
+
+    def merge(self, other: Stalls) -> None:
+        """Adds the stalls of `other`."""
+        self.longest_ns = max(self.longest_ns, other.longest_ns)
+        for name in ("count", "total_ns", "held", "held_ns"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    def describe(self, held: str) -> str:
+        """A sentence; `held`: what `held` counts, such as "sends"."""
+        times = "once" if self.count == 1 else f"{self.count} times"
+        return (
+            f"the machine stood still {times}, {self.longest_ns * 1e-6:.1f} ms at the longest, "
+            f"{self.total_ns * 1e-6:.0f} ms in all; that held {self.held} {held}"
+        )
+
+
 class NativeHist(ctypes.Structure):
     """`struct lg_hist`: a histogram of ns with an error of at most 0.05 %."""
 
@@ -92,6 +155,11 @@ class NativeHist(ctypes.Structure):
     def mean_ns(self) -> float:
         """Exact mean in ns; NaN when empty."""
         return self.sum / self.count if self.count else float("nan")
+
+    @property
+    def cv(self) -> float:
+        """Exact coefficient of variation (standard deviation / mean); NaN when empty."""
+        return coefficient_of_variation(self.count, self.sum, self.sum_sq)
 
     def buckets(self) -> tuple[FloatArray, IntArray]:
         """(middles in ns, counts) of the buckets that hold something."""
@@ -140,7 +208,7 @@ def native_distribution(
     ) or lib.lg_dist_set_jitter(
         ctypes.byref(dist), ctypes.c_double(jitter.probability), ctypes.c_double(jitter.factor)
     )
-    if error:
+    if error or not service.mean_ns * scale <= LONGEST_NS:
         raise UserError(f"distribution '{service.text}' is out of range", "see docs/loadgen.md")
     lib.lg_dist_scale(ctypes.byref(dist), ctypes.c_double(scale))
     return dist

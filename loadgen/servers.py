@@ -21,7 +21,7 @@ from loadgen.abi import traffic_library
 from loadgen.abi_servers import ServerConfig, ServerFlag, ServerNode, WorkerConfig
 from loadgen.endpoints import Endpoint, UdpIo
 from loadgen.io import SOCKET, IoOptions, open_io
-from loadgen.native import NativeHist, native_workload
+from loadgen.native import NativeHist, Stalls, native_workload
 from loadgen.running import NativeThread, Running
 from loadgen.workload import Workload
 from loadgen.xdp_io import XdpIo
@@ -95,6 +95,8 @@ class VirtualServers(Running):
         """Service times drawn, ns of stretched time."""
         self.overrun = NativeHist()
         """How long after the end of its service a response was sent, real ns."""
+        self.arrival_gap = NativeHist()
+        """Between two requests in a row at a server, real ns, by the clock of the arrivals."""
 
     def start(self) -> None:
         """Opens the sockets and begins to answer. Raises `UserError`; then nothing is open."""
@@ -114,6 +116,7 @@ class VirtualServers(Running):
             stop=ctypes.pointer(self._thread.stop_flag),
             service=ctypes.pointer(self.service),
             overrun=ctypes.pointer(self.overrun),
+            arrival_gap=ctypes.pointer(self.arrival_gap),
         )
         self._thread.start(
             lambda: int(traffic_library().lg_server_run(ctypes.byref(self._config))),
@@ -125,6 +128,12 @@ class VirtualServers(Running):
     def received(self) -> int:
         """Requests that have come so far, over all servers; 0 when stopped."""
         return sum(n.received for n in self._nodes) if self._thread.is_running else 0
+
+    @property
+    def stalls(self) -> Stalls:
+        """Times for which the machine did not run the servers' thread; `held` responses."""
+        stalls: Stalls = self._config.stalls
+        return stalls
 
     @property
     def pending(self) -> int:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 from abc import abstractmethod
 
 from loadgen.abi import traffic_library
 from loadgen.abi_servers import WorkerConfig
 from loadgen.endpoints import UdpIo
-from loadgen.native import NativeHist, native_workload
+from loadgen.native import NativeHist, Stalls, native_workload
 from loadgen.running import NativeThread, Running
 from loadgen.servers import QUEUE_LIMIT, ServerStats, VirtualServer, stats_of
 from loadgen.workload import Workload
@@ -22,6 +23,10 @@ from loadgen.workload import Workload
 
 class WorkerServer(Running):
     """Dispatcher, queue and workers around an operation that a subclass gives."""
+
+    spins = False
+    """The operation keeps a core busy, and whoever interrupts it prolongs the service: its threads
+    go before ordinary ones, in real time if that leaves a core to the rest."""
 
     def __init__(
         self,
@@ -40,6 +45,12 @@ class WorkerServer(Running):
         self.seen = NativeHist()
         """Service times as measured around each, ns."""
         self.stats: list[ServerStats] = []
+
+    @property
+    def stalls(self) -> Stalls:
+        """Times for which the machine did not run a worker that spun; `held` services."""
+        stalls: Stalls = self._config.stalls
+        return stalls
 
     @abstractmethod
     def serve(self) -> int:
@@ -62,7 +73,13 @@ class WorkerServer(Running):
             area = mmap.mmap(self._server.app_state_fd, mmap.PAGESIZE)
             c.app_state = ctypes.pointer(ctypes.c_uint32.from_buffer(area))
         c.ready = 0
-        self._thread.start(self.serve, prefer=False, ready=lambda: bool(c.ready), undo=self._close)
+        self._thread.start(
+            self.serve,
+            prefer=self.spins,
+            sleeps=not self._busy and self._server.workers < len(os.sched_getaffinity(0)),
+            ready=lambda: bool(c.ready),
+            undo=self._close,
+        )
 
     def stop(self) -> list[ServerStats]:
         """Stops answering, closes the socket; one entry, as of `VirtualServers`."""
@@ -81,6 +98,8 @@ class WorkerServer(Running):
 
 class SpinServer(WorkerServer):
     """Workers that keep their core busy for the service time of each request."""
+
+    spins = True
 
     def __init__(
         self,

@@ -8,18 +8,23 @@ from dataclasses import asdict
 
 import click
 
-from loadgen.checks import Check, all_checks
-from loadgen.cli import EXIT_CHECK
+from loadgen.checks import all_checks
+from loadgen.cli import EXIT_CHECK, EXIT_SCHEDULE
 from loadgen.cli.output import emit_object, writable
 from loadgen.cli.types import positive
+from loadgen.verdicts import Check, Verdict
+
+_WORDS = {Verdict.OK: "ok", Verdict.GENERATOR: "FAIL", Verdict.MACHINE: "STALL"}
 
 
-def _line(check: Check) -> str:
-    verdict = "ok  " if check.passed else "FAIL"
-    return (
-        f"{verdict} {check.name:44} {check.value:12.5g} {check.unit:3} "
-        f"target {check.target:g} +- {check.tolerance:.3g}"
-    )
+def _lines(check: Check) -> list[str]:
+    lines = [
+        f"{_WORDS[check.verdict]:5} {check.name:44} {check.value:12.5g} {check.unit:3} "
+        f"target {check.target:.5g} +- {check.tolerance:.3g}"
+    ]
+    if check.verdict is not Verdict.OK and check.undisturbed is not None:
+        lines.append(f"      {check.evidence}; without them {check.undisturbed:.5g}")
+    return lines
 
 
 @click.command()
@@ -35,14 +40,19 @@ def _line(check: Check) -> str:
 def check(rate: float, requests: int, seed: int, json_to: str | None) -> None:
     """Measure rate, gaps, distributions and service times against what they should be.
 
-    Exit status 4 when one of them is off.
+    Exit status 4 when one of them is off; 3 when all that is off (STALL) is so because the
+    machine stood still, three times in a row.
     """
     results = []
     for result in all_checks(positive(rate, "--rate"), requests, seed):
         results.append(result)
         if json_to != "-":
-            click.echo(_line(result))
+            click.echo("\n".join(_lines(result)))
     if json_to:
-        emit_object([asdict(r) | {"passed": r.passed} for r in results], json_to)
-    if not all(r.passed for r in results):
+        rows = [asdict(r) | {"passed": r.passed, "verdict": r.verdict} for r in results]
+        emit_object(rows, json_to)
+    verdicts = {r.verdict for r in results if not r.superseded}
+    if Verdict.GENERATOR in verdicts:
         sys.exit(EXIT_CHECK)
+    if Verdict.MACHINE in verdicts:
+        sys.exit(EXIT_SCHEDULE)

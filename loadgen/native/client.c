@@ -89,25 +89,33 @@ static void loop(struct client *c)
 	const struct lg_client_config *cfg = c->cfg;
 	struct lg_io *io = cfg->io;
 
+	lg_stall_start(&c->res->stalls, lg_now_ns());
 	while ((c->res->end = ended(c)) == LG_END_COMPLETE) {
-		uint64_t now_ns = lg_now_ns(), wake_ns;
-		uint32_t busy = 0;
+		uint64_t now_ns = lg_now_ns(), needed_ns, wake_ns;
+		uint32_t sent = 0, got;
 
+		/* Sends are looked at by themselves, before they are booked. */
+		if (!saturates(c) && now_ns < c->end_ns)
+			lg_stall_look(&c->res->stalls, now_ns, c->received * LG_STALL_PACKET_NS);
 		if (window_full(c, now_ns))
 			sched_yield(); /* to a server on the same core */
 		else if (c->tx_from == c->tx_n && now_ns <= c->send_until_ns)
-			busy = client_prepare(c, now_ns);
+			sent = client_prepare(c, now_ns);
+		if (!sent && c->tx_from == c->tx_n)
+			lg_stall_over(&c->res->stalls, now_ns);
 		client_push(c);
-		busy += client_receive(c);
+		got = client_receive(c);
+		c->received = got;
 		if (now_ns >= c->end_ns && !c->res->cpu_ns)
 			c->res->cpu_ns = lg_clock_ns(CLOCK_THREAD_CPUTIME_ID) - c->cpu_start_ns;
 		if (now_ns >= c->end_ns && drained(c, now_ns))
 			break;
-		if (busy || cfg->flags & (LG_CLIENT_BUSY | LG_CLIENT_SATURATE))
+		if (sent || got || cfg->flags & (LG_CLIENT_BUSY | LG_CLIENT_SATURATE))
 			continue;
 		wake_ns = due_ns(c);
 		if (now_ns >= c->end_ns || wake_ns > now_ns + NAP_NS)
 			wake_ns = now_ns + NAP_NS / 10;
+		needed_ns = wake_ns;
 		if (cfg->flags & LG_CLIENT_KEEN && now_ns < c->end_ns) {
 			if (wake_ns < now_ns + KEEN_NS)
 				continue;
@@ -115,7 +123,9 @@ static void loop(struct client *c)
 		}
 		if (c->tx_from < c->tx_n) /* the back end was full: soon again */
 			wake_ns = now_ns + 50000;
+		lg_stall_sleep(&c->res->stalls, needed_ns);
 		io->ops->wait(io, wake_ns);
+		c->received = 0;
 	}
 	if (c->res->end == LG_END_IO)
 		c->res->io_error = io->failed;
@@ -136,6 +146,20 @@ static bool valid(const struct lg_client_config *cfg)
 {
 	return cfg->io && cfg->n_peers && cfg->burst && cfg->payload_len >= LG_PAYLOAD_LEN &&
 	       cfg->payload_len <= LG_PAYLOAD_MAX && (!cfg->n_groups || cfg->n_filter_tables);
+}
+
+static void start_schedule(struct client *c)
+{
+	const struct lg_client_config *cfg = c->cfg;
+
+	lg_rng_seed(&c->rng, cfg->seed, cfg->stream);
+	c->gap = cfg->gap;
+	c->service = cfg->service;
+	lg_dist_start(&c->gap, &c->rng);
+	lg_dist_start(&c->service, &c->rng);
+	c->burst_left = cfg->burst;
+	c->previous_sched_ns = -1;
+	c->next_ns = lg_dist_base(&c->gap, &c->rng);
 }
 
 static uint64_t window_passed(const struct client *c, uint64_t now_ns)
@@ -167,14 +191,7 @@ int lg_client_run(const struct lg_client_config *cfg, struct lg_client_result *r
 	prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
 	client_make_template(c);
 	lg_trace_init(&c->trace, cfg->trace_fd);
-	lg_rng_seed(&c->rng, cfg->seed, cfg->stream);
-	c->gap = cfg->gap;
-	c->service = cfg->service;
-	lg_dist_start(&c->gap, &c->rng);
-	lg_dist_start(&c->service, &c->rng);
-	c->burst_left = cfg->burst;
-	c->previous_sched_ns = -1;
-	c->next_ns = lg_dist_base(&c->gap, &c->rng);
+	start_schedule(c);
 	c->window_ns = cfg->start_ns + cfg->warmup_ns;
 	c->end_ns = c->window_ns + cfg->duration_ns;
 	c->send_until_ns = c->end_ns + (cfg->late_ns > GRACE_NS ? cfg->late_ns : GRACE_NS);
@@ -200,6 +217,23 @@ int lg_client_run(const struct lg_client_config *cfg, struct lg_client_result *r
 	if (llabs(cfg->io->clock_step_ns) > llabs(res->clock_step_ns))
 		res->clock_step_ns = cfg->io->clock_step_ns;
 	answered_free(&c->answered);
+	free(c);
+	return 0;
+}
+
+int lg_client_schedule(const struct lg_client_config *cfg, uint64_t requests,
+		       struct lg_client_result *res)
+{
+	struct client *c = calloc(1, sizeof(*c));
+
+	init_result(res);
+	if (!c)
+		return -ENOMEM;
+	c->cfg = cfg;
+	c->res = res;
+	start_schedule(c);
+	while (requests--)
+		advance(c);
 	free(c);
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include "hist.h"
 #include "io.h"
 #include "mix.h"
+#include "stall.h"
 
 enum lg_target {
 	LG_TARGET_ONE = 0, /* NO_CLONE to one server at random (baseline) */
@@ -78,7 +79,7 @@ struct lg_client_result {
 	uint64_t cpu_ns;      /* processor time of the thread until the end of the window */
 	uint64_t measured_ns; /* how much of the window passed: all of it, or less of a partial run
 			       */
-	uint64_t first_sent_ns, last_sent_ns; /* of all */
+	uint64_t last_begin_ns; /* of the last send */
 	uint64_t all_sent;
 	int64_t clock_step_ns; /* CLOCK_REALTIME was stepped by so much during the run */
 	uint32_t end;	       /* enum lg_client_end */
@@ -87,11 +88,18 @@ struct lg_client_result {
 	uint32_t reserved;
 	struct lg_hist latency;	  /* arrival - scheduled */
 	struct lg_hist late;	  /* sent - scheduled */
-	struct lg_hist sent_gap;  /* between the times of two sends in a row */
+	struct lg_hist sent_gap;  /* between the beginnings of two sends in a row */
 	struct lg_hist sched_gap; /* between two scheduled times in a row */
+	struct lg_stalls stalls;  /* of the machine; its `held` counts sends, of all */
+	/* sent_gap as it would have been had the sends that a stall held left when due. */
+	struct lg_moments unheld_gap;
 };
 
 /* 0, or -errno when it could not begin. */
 int lg_client_run(const struct lg_client_config *config, struct lg_client_result *result);
+/* Only goes through the schedule of so many requests, as lg_client_run() would, into
+ * result->sched_gap. 0 or -errno. */
+int lg_client_schedule(const struct lg_client_config *config, uint64_t requests,
+		       struct lg_client_result *result);
 
 #endif

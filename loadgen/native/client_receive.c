@@ -31,15 +31,18 @@ static void add_to_trace(struct client *c, const struct lg_rx *rx, const struct 
 {
 	const struct nc_header *h = (const struct nc_header *)rx->data;
 	uint64_t start_ns = c->cfg->start_ns;
+	struct lg_trace_entry entry = {
+		.seq = b->seq,
+		.sched_ns = b->sched_ns - start_ns,
+		.sent_ns = b->sent_ns - start_ns,
+		.recv_ns = rx->ns - start_ns,
+		.sid = nc_ntohl(h->sid),
+		.clo = h->clo,
+	};
 
-	lg_trace_add(&c->trace, &(struct lg_trace_entry){
-					.seq = b->seq,
-					.sched_ns = b->sched_ns - start_ns,
-					.sent_ns = b->sent_ns - start_ns,
-					.recv_ns = rx->ns - start_ns,
-					.sid = nc_ntohl(h->sid),
-					.clo = h->clo,
-				});
+	/* Waiting for the disk is the generator's doing, and no stall of the machine. */
+	if (lg_trace_add(&c->trace, &entry))
+		lg_stall_start(&c->res->stalls, lg_now_ns());
 }
 
 static void take_first(struct client *c, const struct lg_rx *rx, const struct lg_body *b)

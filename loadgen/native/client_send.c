@@ -107,8 +107,28 @@ uint32_t client_prepare(struct client *c, uint64_t now_ns)
 	return n;
 }
 
-/* Books one copy as sent at `at_ns`; the second copy of a request only counts as a copy. */
-static void book_sent(struct client *c, const struct pending *p, uint64_t at_ns)
+/* Gaps are counted between the beginnings of sends: how long one takes depends on how long the
+ * processor had slept before, so that gaps between ends are a percent more spread than those on
+ * the wire (the arrivals' timestamps at the other end agree with the beginnings). */
+static void book_gaps(struct client *c, const struct pending *p, uint64_t begin_ns)
+{
+	struct lg_client_result *res = c->res;
+	bool held = lg_stall_holds(&res->stalls, p->sched_ns, begin_ns);
+	uint64_t unheld_ns = held ? p->sched_ns : begin_ns;
+
+	if (unheld_ns < c->last_unheld_ns)
+		unheld_ns = c->last_unheld_ns;
+	if (res->all_sent++) {
+		lg_hist_add(&res->sent_gap, begin_ns - res->last_begin_ns);
+		lg_moments_add(&res->unheld_gap, (double)(unheld_ns - c->last_unheld_ns));
+	}
+	res->last_begin_ns = begin_ns;
+	c->last_unheld_ns = unheld_ns;
+}
+
+/* Books one copy, whose send began at `begin_ns` and ended at `at_ns`: then it is sent. The second
+ * copy of a request only counts as a copy. */
+static void book_sent(struct client *c, const struct pending *p, uint64_t begin_ns, uint64_t at_ns)
 {
 	struct lg_client_result *res = c->res;
 	uint64_t late_ns = at_ns > p->sched_ns ? at_ns - p->sched_ns : 0;
@@ -116,11 +136,7 @@ static void book_sent(struct client *c, const struct pending *p, uint64_t at_ns)
 	res->copies_sent++;
 	if (p->second)
 		return;
-	if (res->all_sent++)
-		lg_hist_add(&res->sent_gap, at_ns - res->last_sent_ns);
-	else
-		res->first_sent_ns = at_ns;
-	res->last_sent_ns = at_ns;
+	book_gaps(c, p, begin_ns);
 	if (!is_measured(c, p->sched_ns))
 		return;
 	res->sent++;
@@ -144,7 +160,7 @@ static void skip(struct client *c, int error)
 void client_push(struct client *c)
 {
 	struct lg_io *io = c->cfg->io;
-	uint64_t before_ns, each_ns;
+	uint64_t before_ns, after_ns, each_ns;
 	int sent;
 
 	if (c->tx_from == c->tx_n)
@@ -159,8 +175,11 @@ void client_push(struct client *c)
 	}
 	if (!sent)
 		return;
+	after_ns = lg_now_ns();
+	if (!saturates(c))
+		lg_stall_look(&c->res->stalls, after_ns, (uint32_t)sent * LG_STALL_PACKET_NS);
 	/* The packets of a call left one after the other; the last of them when it returned. */
-	each_ns = (lg_now_ns() - before_ns) / (uint32_t)sent;
-	for (int i = 1; i <= sent; i++)
-		book_sent(c, &c->pending[c->tx_from++], before_ns + (uint32_t)i * each_ns);
+	each_ns = (after_ns - before_ns) / (uint32_t)sent;
+	for (int i = 0; i < sent; i++, before_ns += each_ns)
+		book_sent(c, &c->pending[c->tx_from++], before_ns, before_ns + each_ns);
 }

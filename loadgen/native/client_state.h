@@ -36,7 +36,9 @@ struct client {
 	struct pending pending[LG_IO_BATCH];
 	_Alignas(8) uint8_t template[LG_PAYLOAD_LEN];
 	uint64_t last_rx_ns;
-	uint64_t forgiven; /* taken for lost, by LG_CLIENT_SATURATE */
+	uint64_t last_unheld_ns; /* the last send, at its due time if a stall held it */
+	uint32_t received;	 /* packets, since the last look for stalls */
+	uint64_t forgiven;	 /* taken for lost, by LG_CLIENT_SATURATE */
 };
 
 static inline bool is_measured(const struct client *c, uint64_t sched_ns)

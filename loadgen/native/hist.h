@@ -22,6 +22,19 @@ struct lg_hist {
 	uint64_t bucket[LG_HIST_BUCKETS];
 };
 
+/* Enough for a mean and a coefficient of variation. */
+struct lg_moments {
+	uint64_t count;
+	double sum, sum_sq;
+};
+
+static inline void lg_moments_add(struct lg_moments *m, double v)
+{
+	m->count++;
+	m->sum += v;
+	m->sum_sq += v * v;
+}
+
 static inline unsigned int lg_hist_index(uint64_t v)
 {
 	unsigned int shift;

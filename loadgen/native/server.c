@@ -23,6 +23,7 @@ struct node {
 	struct job_heap in_service;
 	struct outbox out;
 	struct lg_rng rng;
+	uint64_t last_arrival_ns; /* of a request; 0: none yet */
 };
 
 struct server {
@@ -97,6 +98,15 @@ static void start(struct server *s, struct node *n, struct job *j, uint64_t at_n
 	job_heap_push(&n->in_service, j);
 }
 
+static void book_overrun(struct server *s, const struct job *j)
+{
+	uint64_t now_ns = lg_now_ns();
+
+	lg_stall_holds(&s->cfg->stalls, j->end_ns, now_ns);
+	if (s->cfg->overrun)
+		lg_hist_add(s->cfg->overrun, now_ns - j->end_ns);
+}
+
 /* Ends the services of a node that are over. A worker takes its next request at the time its
  * last one was over, not when this thread came to look. */
 static void finish(struct server *s, struct node *n, uint64_t now_ns)
@@ -113,8 +123,7 @@ static void finish(struct server *s, struct node *n, uint64_t now_ns)
 			      j->end_ns > next->arrived_ns ? j->end_ns : next->arrived_ns);
 			publish(n);
 		}
-		if (s->cfg->overrun)
-			lg_hist_add(s->cfg->overrun, now_ns - j->end_ns);
+		book_overrun(s, j);
 		respond(n, j);
 		job_free(s, j);
 	}
@@ -139,6 +148,9 @@ static void admit(struct server *s, struct node *n, const struct lg_rx *rx)
 		return;
 	}
 	pub->counts.received++;
+	if (n->last_arrival_ns && s->cfg->arrival_gap && rx->ns > n->last_arrival_ns)
+		lg_hist_add(s->cfg->arrival_gap, rx->ns - n->last_arrival_ns);
+	n->last_arrival_ns = rx->ns;
 	if (h->clo == NC_CLO_CLONE && n->waiting.count && pub->flags & LG_SERVER_STAMP) {
 		pub->counts.clones_dropped++;
 		return;
@@ -195,10 +207,17 @@ static uint64_t next_end_ns(const struct server *s, uint64_t now_ns)
  * `events`. */
 static int nap(struct server *s, struct epoll_event *events)
 {
-	uint64_t now_ns = lg_now_ns();
-	struct timespec t = lg_timespec(next_end_ns(s, now_ns) - now_ns);
+	uint64_t now_ns = lg_now_ns(), until_ns = next_end_ns(s, now_ns);
+	struct timespec t = lg_timespec(until_ns - now_ns);
+	int n;
 
-	return epoll_pwait2(s->epoll_fd, events, READY_BATCH, &t, NULL);
+	lg_stall_look(&s->cfg->stalls, now_ns, UINT64_MAX);
+	if (until_ns > now_ns)
+		lg_stall_over(&s->cfg->stalls, now_ns);
+	lg_stall_sleep(&s->cfg->stalls, until_ns);
+	n = epoll_pwait2(s->epoll_fd, events, READY_BATCH, &t, NULL);
+	lg_stall_look(&s->cfg->stalls, lg_now_ns(), 0);
+	return n;
 }
 
 static void look_at_all(struct server *s)
@@ -302,6 +321,7 @@ int lg_server_run(struct lg_server_config *config)
 	int error = set_up(&s);
 
 	prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
+	lg_stall_start(&config->stalls, lg_now_ns());
 	if (!error)
 		loop(&s);
 	tear_down(&s);

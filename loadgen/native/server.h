@@ -13,6 +13,7 @@
 #include "hist.h"
 #include "io.h"
 #include "server_counts.h"
+#include "stall.h"
 
 enum lg_server_flags {
 	/* Do what the server's program does: drop clones while the queue is not empty, write
@@ -38,8 +39,10 @@ struct lg_server_config {
 	uint32_t busy; /* 1: never sleep */
 	uint64_t seed;
 	const volatile uint32_t *stop;
-	struct lg_hist *service; /* drawn service times, of all nodes; NULL: not wanted */
-	struct lg_hist *overrun; /* response sent - service over; NULL: not wanted */
+	struct lg_hist *service;     /* drawn service times, of all nodes; NULL: not wanted */
+	struct lg_hist *overrun;     /* response sent - service over; NULL: not wanted */
+	struct lg_hist *arrival_gap; /* between two arrivals at a node in a row; NULL: not wanted */
+	struct lg_stalls stalls;     /* of the machine; its `held` counts responses */
 };
 
 /* Runs until *stop. 0, or -errno when it could not begin. */

@@ -4,6 +4,7 @@
 #define LG_TRACE_H
 
 #include <errno.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 #include "client.h"
@@ -42,11 +43,14 @@ static inline void lg_trace_flush(struct lg_trace *t)
 	t->used = 0;
 }
 
-static inline void lg_trace_add(struct lg_trace *t, const struct lg_trace_entry *entry)
+/* True if the buffer had to be written, which may have taken its time. */
+static inline bool lg_trace_add(struct lg_trace *t, const struct lg_trace_entry *entry)
 {
 	t->entry[t->used++] = *entry;
-	if (t->used == LG_TRACE_BUFFER)
-		lg_trace_flush(t);
+	if (t->used < LG_TRACE_BUFFER)
+		return false;
+	lg_trace_flush(t);
+	return true;
 }
 
 #endif

@@ -13,6 +13,9 @@
 #include "job.h"
 
 #define NAP_MS 20
+/* Two readings of the clock with nothing between them are tens of ns apart, where the processor
+ * is the thread's. */
+#define SPIN_STALL_NS 5000
 /* A request and, for a scan, the values behind it. */
 #define RESPONSE_MAX LG_PAYLOAD_MAX
 
@@ -25,6 +28,8 @@ struct lg_worker {
 	struct lg_dist service;
 	void *context;
 	struct lg_hist seen;
+	struct lg_stalls stalls;
+	uint64_t from_ns; /* beginning of the service */
 	uint64_t answered, send_errors, busy_ns;
 };
 
@@ -110,12 +115,13 @@ static void *work(void *argument)
 	struct job *j;
 
 	while ((j = take(w->pool))) {
-		uint64_t from_ns = lg_now_ns(), ns;
 		uint32_t len = j->len;
+		uint64_t ns;
 
+		w->from_ns = lg_now_ns();
 		memcpy(payload, j->data, len);
 		len = w->pool->ops->serve(w->context, w, payload, len);
-		ns = lg_now_ns() - from_ns;
+		ns = lg_now_ns() - w->from_ns;
 		w->busy_ns += ns;
 		lg_hist_add(&w->seen, ns);
 		respond(w, j, payload, len);
@@ -232,6 +238,7 @@ static void join(struct pool *p, uint32_t started)
 		cfg->counts.answered += w->answered;
 		cfg->counts.send_errors += w->send_errors;
 		cfg->counts.busy_ns += w->busy_ns;
+		lg_stall_merge(&cfg->stalls, &w->stalls);
 		if (cfg->service_seen)
 			lg_hist_merge(cfg->service_seen, &w->seen);
 	}
@@ -273,15 +280,24 @@ int lg_worker_run(struct lg_worker_config *config, const struct lg_worker_ops *o
 static uint32_t spin(void *context, struct lg_worker *w, uint8_t *payload, uint32_t len)
 {
 	const struct lg_body *b = (const struct lg_body *)(payload + LG_BODY_OFFSET);
-	uint64_t until_ns = lg_now_ns();
+	uint64_t now_ns = w->from_ns, before_ns, until_ns;
 	double ns = lg_dist_sample(&w->service, &w->rng);
 
 	(void)context;
 	if (len >= LG_PAYLOAD_LEN && le32toh(b->magic) == LG_BODY_MAGIC && b->service_ns)
 		ns = (double)le64toh(b->service_ns);
-	until_ns += (uint64_t)ns;
-	while (lg_now_ns() < until_ns)
+	until_ns = now_ns + (uint64_t)ns;
+	do {
+		before_ns = now_ns;
 		lg_relax();
+		now_ns = lg_now_ns();
+	} while (now_ns < until_ns);
+	/* Only the last reading of the clock can be late, by what came between it and the one
+	 * before. */
+	if (now_ns - before_ns > SPIN_STALL_NS) {
+		lg_stall_add(&w->stalls, now_ns - before_ns, now_ns);
+		lg_stall_holds(&w->stalls, until_ns, now_ns);
+	}
 	return len;
 }
 

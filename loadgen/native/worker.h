@@ -9,6 +9,7 @@
 #include "hist.h"
 #include "io.h"
 #include "server_counts.h"
+#include "stall.h"
 
 struct lg_worker;
 
@@ -35,6 +36,7 @@ struct lg_worker_config {
 	/* results */
 	struct lg_server_counts counts;
 	struct lg_hist *service_seen; /* as measured around each service; NULL: not wanted */
+	struct lg_stalls stalls;      /* of the machine, in a spin; `held` counts services */
 	volatile uint32_t ready;      /* becomes 1 when all workers are there */
 	uint32_t reserved;
 };

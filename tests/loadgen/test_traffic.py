@@ -232,7 +232,7 @@ def test_stopped_run_is_partial(loopback: Loopback) -> None:
         summary = run_clients(plan(duration_s=20), [CLIENT], at, stop)
     assert summary.partial
     assert not summary.kept_schedule
-    assert summary.notes == ["stopped early"]
+    assert "stopped early" in summary.notes
 
 
 def test_a_rate_beyond_the_machine_is_reported(loopback: Loopback) -> None:
