@@ -39,6 +39,7 @@ from netclone_host.bpf.request import AttachRequest, Job, Mode
 from netclone_host.bpf.xdp import ModeUnavailable, XdpMode
 from netclone_host.errors import ForeignProgramError, UserError
 from netclone_host.refusals import refusal
+from netclone_host.signals import signals_wait
 
 __all__ = ["AttachRequest", "AttachResult", "Mode", "attach"]
 
@@ -75,7 +76,8 @@ def attach(request: AttachRequest) -> AttachResult:
             modes = request.mode.to_try()
             job.write(loaded, indices, modes[0])
             attachment = _new_attachment(job, ports, namespace, loader.name)
-            precheck.clear_own(ports, namespace)
+            with signals_wait():
+                warnings += precheck.clear_own(ports, namespace)
             _Installation(job, loaded, attachment, namespace).run(modes)
     return AttachResult(attachment, time.perf_counter_ns() - started, warnings)
 
@@ -136,9 +138,10 @@ class _Installation:
             self._attachment.complete = True
             self._save("complete")
         except BaseException:
-            undo(self._attachment, self._namespace)
-            for kept in self._displaced:
-                kept.restore()
+            with signals_wait():
+                undo(self._attachment, self._namespace)
+                for kept in self._displaced:
+                    kept.restore()
             raise
         finally:
             for kept in self._displaced:

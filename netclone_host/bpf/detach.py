@@ -26,6 +26,7 @@ from netclone_host.bpf import (
 )
 from netclone_host.bpf.journal import Attachment, Port
 from netclone_host.errors import UserError
+from netclone_host.signals import signals_wait
 
 
 def detach(ifname: str) -> Attachment:
@@ -47,7 +48,8 @@ def detach(ifname: str) -> Attachment:
             )
         _refuse_hidden_pins(attachment, namespace)
         names = finding.names_now(attachment, namespace)
-        undo(attachment, namespace)
+        with signals_wait():
+            undo(attachment, namespace)
     for port, name in zip(attachment.ports, names, strict=True):
         port.name = name
     return attachment
@@ -125,8 +127,9 @@ def detach_gone() -> list[Attachment]:
     with journal.locked():
         known = [*journal.attachments(), *(entry.attachment for entry in salvage.remains())]
         gone = [attachment for attachment in known if _is_gone(attachment)]
-        for attachment in gone:
-            _forget(attachment)
+        with signals_wait():
+            for attachment in gone:
+                _forget(attachment)
         return gone
 
 

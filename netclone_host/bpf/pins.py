@@ -60,7 +60,7 @@ def remove(directory: Path) -> None:
         for path in directory.iterdir():
             if is_ours(path):
                 path.unlink(missing_ok=True)
-    for parent in (directory, directory.parent, root()):
+    for parent in (directory, directory.parent, directory.parent.parent):
         try:
             parent.rmdir()
         except OSError:

@@ -128,13 +128,20 @@ def _check_peer(port: Interface) -> list[str]:
     )
 
 
-def clear_own(ports: list[Interface], namespace: netns.NetnsId) -> None:
+def clear_own(ports: list[Interface], namespace: netns.NetnsId) -> list[str]:
     """Take away what is ours on these interfaces: remains of a crash, or what --force is
-    to replace."""
+    to replace. Returns a warning for each that was on other interfaces too."""
     names = {port.name for port in ports}
+    warnings = []
     for entry in journal.attachments(namespace.inode):
-        if names & set(names_now(entry, namespace)):
-            undo(entry, namespace)
+        now = names_now(entry, namespace)
+        if not names & set(now):
+            continue
+        others = [name for name in now if name not in names]
+        if others and not is_stale(entry, namespace):
+            warnings.append(f"the {entry.role} that was here is off {', '.join(others)} too")
+        undo(entry, namespace)
     for left in salvage.remains(namespace.inode):
         if _is_on(left.attachment, ports):
             undo(left.attachment, namespace)
+    return warnings

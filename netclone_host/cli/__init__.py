@@ -64,6 +64,9 @@ class Group(click.Group):
             return super().invoke(ctx)
         except NetcloneError as error:
             _fail(error)
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            sys.exit(128 + signal.SIGINT)
         except click.ClickException as error:
             if (failed := usage_error(error)) is None:
                 raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import click
 
-from netclone_host.bpf import state
+from netclone_host.bpf import journal, state
 from netclone_host.bpf.loader import Role
 from netclone_host.cli import Group
 from netclone_host.control import live
@@ -31,11 +31,12 @@ def set_(ifname: str, n_servers: int) -> None:
             f"{n_servers} servers are out of range",
             hint=f"give {MIN_SERVERS} to {MAX_SERVERS}: a group is a pair of different servers",
         )
-    attachment = state.attached_to(ifname)
-    if attachment.role != Role.CLIENT:
-        raise UserError(
-            f"{ifname} is attached as a {attachment.role}, not as a client",
-            hint="'netclone-host status' lists roles",
-        )
-    live.set_client_servers(attachment, n_servers)
+    with journal.locked():
+        attachment = state.attached_to(ifname)
+        if attachment.role != Role.CLIENT:
+            raise UserError(
+                f"{ifname} is attached as a {attachment.role}, not as a client",
+                hint="'netclone-host status' lists roles",
+            )
+        live.set_client_servers(attachment, n_servers)
     click.echo(f"{ifname}: {n_servers} servers, {n_servers * (n_servers - 1)} groups")

@@ -16,14 +16,11 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import signal
 from collections.abc import Iterator
 
 from netclone_host.bpf import abi, faults, maps
 from netclone_host.bpf.maps import Map
 from netclone_host.errors import UserError
-
-_ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 
 @contextlib.contextmanager
@@ -44,16 +41,6 @@ def cloning_held(config: Map, clone_ports: Map) -> Iterator[None]:
             "held, requests go to one server each",
             hint="mend that and repeat the command; 'netclone-host switch show' shows the hold",
         ) from error
-
-
-@contextlib.contextmanager
-def signals_wait() -> Iterator[None]:
-    """A request to end is heard when the tables are whole again. SIGKILL waits for nothing."""
-    former = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, former)
 
 
 def _set_hold(config: Map, hold: bool) -> None:

@@ -164,11 +164,13 @@ def opened(attachment: Attachment) -> Iterator[LiveSwitch]:
 
 
 def set_client_servers(attachment: Attachment, n_servers: int) -> None:
-    """Tell a client how many servers there are: the range that it draws GRP from."""
+    """Tell a client how many servers there are: the range that it draws GRP from. Call with
+    the journal locked."""
     faults.reached("tell-client")
     with state.pinned_map(attachment, "nc_client_cfg") as table:
         config = abi.ClientConfig.from_buffer_copy(table.lookup(0) or b"")
         config.n_groups = n_servers * (n_servers - 1)
+        # Where the journal cannot be written nothing changes.
+        attachment.settings["servers"] = n_servers
+        attachment.save()
         table.update(0, config)
-    attachment.settings["servers"] = n_servers
-    attachment.save()

@@ -21,6 +21,7 @@ from netclone_host.control.gone import GonePort
 from netclone_host.control.xdp_fields import config_value, number, of_table, port_of, server_entry
 from netclone_host.control.xdp_plan import CLONE_PORTS, CONFIG, FDB, GROUPS, PORTS, SERVERS
 from netclone_host.errors import UserError
+from netclone_host.signals import signals_wait
 from netclone_host.topology import PortName
 
 _MAPS = (CONFIG, GROUPS, SERVERS, PORTS, CLONE_PORTS, FDB, "nc_filter")
@@ -38,7 +39,7 @@ class XdpSwitch:
 
     def write(self, changes: Changes) -> None:
         written = {**changes.modify, **changes.insert}
-        with hold.signals_wait(), self._open() as maps, contextlib.ExitStack() as stack:
+        with signals_wait(), self._open() as maps, contextlib.ExitStack() as stack:
             xdp_check.check_room(maps, written)
             ports = xdp_check.interfaces(written)
             xdp_check.check_ports(maps[PORTS], ports)

@@ -191,6 +191,18 @@ def test_a_second_attach_is_refused_and_force_replaces(host: str) -> None:
     detach(host)
 
 
+def test_force_on_one_port_of_a_switch_says_that_all_are_off(switch_ports: list[str]) -> None:
+    rack = topology.loads(TOPOLOGY)
+    attach(AttachRequest(tuple(switch_ports), Role.SWITCH, topology=rack))
+    result = attach(AttachRequest(("p2",), Role.SERVER, server_id=5, force=True))
+    assert result.warnings == ["the switch that was here is off p0, p1 too"]
+    assert mode_of("p0") == []
+    again = attach(AttachRequest(tuple(switch_ports), Role.SWITCH, topology=rack, force=True))
+    assert again.warnings == []
+    assert len(state.attachments()) == 1
+    detach("p1")
+
+
 @pytest.fixture
 def foreign(host: str, not_ours: Path) -> tuple[str, int]:
     """An XDP program of somebody else's, in generic mode."""

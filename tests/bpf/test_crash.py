@@ -19,6 +19,7 @@ from netclone_host.bpf.attach import AttachRequest, attach
 from netclone_host.bpf.detach import detach
 from netclone_host.bpf.libbpf_loader import LibbpfLoader
 from netclone_host.bpf.loader import LoadedObject, MapSizes, Role
+from netclone_host.cli import main
 from netclone_host.errors import UserError
 
 from .conftest import TOPOLOGY, ForeignFilter, run
@@ -200,3 +201,40 @@ def test_the_environment_names_a_step_too(host: str, monkeypatch: pytest.MonkeyP
     detach(host)
     with pytest.raises(UserError, match="not attached"):
         detach(host)
+
+
+def signalled_at(step: str, number: signal.Signals, *words: str) -> int:
+    """Exit status of `netclone-host` that gets the signal at its step of this name."""
+    child = os.fork()
+    if child == 0:
+        for other in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(other, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        faults.on_step = lambda reached: os.kill(os.getpid(), number) if reached == step else None
+        status = 99
+        try:
+            main(words)
+        except SystemExit as end:
+            status = int(end.code or 0)
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_request_to_end_leaves_attach_undone_and_detach_done(
+    host: str, tc_state: TcState, number: signal.Signals
+) -> None:
+    was = tc_state(host)
+    words = ("attach", host, "--role", "server", "--server-id", "0")
+    steps = steps_of(lambda: attach(server()))
+    back = steps_of(lambda: detach(host))
+    for step in dict.fromkeys(steps):
+        assert signalled_at(step, number, *words) == 128 + number, step
+        assert_nothing_left((host,))
+        assert tc_state(host) == was, step
+    for step in back:
+        attach(server())
+        assert signalled_at(step, number, "detach", host) == 128 + number, step
+        assert_nothing_left((host,))
+        assert tc_state(host) == was, step

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -20,8 +21,10 @@ from netclone_host import topology
 from netclone_host.bpf import abi, netns, state
 from netclone_host.bpf.attach import AttachRequest, Mode, attach
 from netclone_host.bpf.detach import detach
+from netclone_host.bpf.journal import Attachment
 from netclone_host.bpf.loader import Role
 from netclone_host.cli import main
+from netclone_host.control import running
 from netclone_host.wire import Clo, Header
 
 from .conftest import TOPOLOGY, run
@@ -207,3 +210,23 @@ def test_a_switch_has_one_mode_on_all_ports(switch_ports: list[str]) -> None:
         config = abi.SwitchConfig.from_buffer_copy(config_map.lookup(0) or b"")
     assert config.flags & abi.SwitchFlag.GENERIC
     detach("p0")
+
+
+def test_a_client_that_cannot_be_recorded_is_not_changed(
+    host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output("attach", host, "--role", "client", "--servers", "4")
+
+    def full(_self: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "/run/netclone")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Attachment, "save", full)
+        refused = CliRunner().invoke(main, ("client", "set", host, "--servers", "5"))
+    assert refused.exit_code == 2 and "No space left on device (/run/netclone)" in refused.output
+    assert running.client_servers(state.attached_to(host)) == 4
+    output("client", "set", host, "--servers", "5")
+    assert running.client_servers(state.attached_to(host)) == 5
+    (record,) = json.loads(output("status", "--json"))
+    assert record["settings"]["servers"] == 5
+    output("detach", host)
