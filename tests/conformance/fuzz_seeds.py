@@ -13,7 +13,8 @@ from pathlib import Path
 from tests.conformance.scenario import Scenario, corpus
 
 _RACKSCHED, _GENERIC, _TIMEOUT, _APP_STATE, _TABLES_SHIFT = 1, 2, 4, 8, 4
-_RESERVE, _HOLD = 64, 128
+_RESERVE, _HOLD, _NO_CLONES, _RACK_5, _ONE_PORT = (1 << bit for bit in range(6, 11))
+_PARTIAL = 128
 
 
 def options_of(scenario: Scenario) -> int:
@@ -24,15 +25,21 @@ def options_of(scenario: Scenario) -> int:
     options |= _TIMEOUT if config.get("server_timeout_ms") or scenario.timed else 0
     options |= _RESERVE if config.get("reserve") else 0
     options |= _HOLD if config.get("hold") else 0
+    options |= 0 if config.get("cloning", True) else _NO_CLONES
+    options |= _RACK_5 if config.get("switch_id") else 0
+    servers = scenario.before.get("servers", {}).values()
+    options |= _ONE_PORT if servers and len({server["port"] for server in servers}) == 1 else 0
     return options | (_APP_STATE if config.get("state_source") == "app" else 0)
 
 
 def seed_of(scenario: Scenario) -> bytes:
     frames = (
-        bytes([step.port]) + len(step.frame).to_bytes(2, "little") + step.frame
+        bytes([step.port | (_PARTIAL if step.offloaded else 0)])
+        + len(step.frame).to_bytes(2, "little")
+        + step.frame
         for step in scenario.steps
     )
-    return bytes([options_of(scenario)]) + b"".join(frames)
+    return options_of(scenario).to_bytes(2, "little") + b"".join(frames)
 
 
 def write(directory: Path) -> None:

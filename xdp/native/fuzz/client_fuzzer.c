@@ -7,7 +7,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_input in = {data, size};
-	struct nc_env *node = fuzz_client(fuzz_byte(&in));
+	struct nc_env *node = fuzz_client(fuzz_options(&in));
 
 	fuzz_feed(node, 0, &in);
 	return 0;

@@ -27,7 +27,14 @@ uint8_t fuzz_byte(struct fuzz_input *in)
 	return *in->at++;
 }
 
-static uint32_t tables_of(uint8_t options)
+uint32_t fuzz_options(struct fuzz_input *in)
+{
+	uint32_t low = fuzz_byte(in);
+
+	return low | (uint32_t)fuzz_byte(in) << 8;
+}
+
+static uint32_t tables_of(uint32_t options)
 {
 	return 1 + (options >> FUZZ_TABLES_SHIFT & 3);
 }
@@ -39,7 +46,7 @@ static struct nc_ports port_1000(void)
 	return ports;
 }
 
-static void fill_servers(struct nc_env *node)
+static void fill_servers(struct nc_env *node, int one_port)
 {
 	size_t size;
 	struct nc_server *servers = nc_native_table(node, "nc_servers", &size);
@@ -52,12 +59,12 @@ static void fill_servers(struct nc_env *node)
 		const uint64_t number = 0x020000000100ULL | last;
 
 		servers[sid].flags = NC_SERVER_VALID;
-		servers[sid].ifindex = sid + 1;
+		servers[sid].ifindex = one_port ? 1 : sid + 1;
 		memcpy(servers[sid].mac, mac, sizeof(mac));
 		memcpy(&servers[sid].ip4, ip4, sizeof(ip4));
 		memcpy(servers[sid].ip6, ip6, sizeof(ip6));
 		fdb[(number ^ number >> 12 ^ number >> 24) & ((1 << NC_FDB_SLOTS_LOG2) - 1)] =
-			number << 16 | (sid + 1);
+			number << 16 | servers[sid].ifindex;
 	}
 }
 
@@ -73,14 +80,16 @@ static void fill_groups(struct nc_env *node)
 		}
 }
 
-struct nc_env *fuzz_switch(uint8_t options)
+struct nc_env *fuzz_switch(uint32_t options)
 {
 	const struct nc_switch_config cfg = {
 		.ports = port_1000(),
 		.flags = (options & FUZZ_RACKSCHED ? NC_SWITCH_RACKSCHED : 0) |
 			 (options & FUZZ_GENERIC ? NC_SWITCH_GENERIC : 0) |
 			 (options & FUZZ_RESERVE ? NC_SWITCH_RESERVE : 0) |
-			 (options & FUZZ_HOLD ? NC_SWITCH_HOLD : 0),
+			 (options & FUZZ_HOLD ? NC_SWITCH_HOLD : 0) |
+			 (options & FUZZ_NO_CLONES ? NC_SWITCH_NO_CLONES : 0),
+		.switch_id = options & FUZZ_RACK_5 ? 5 : 0,
 		.n_groups = SERVERS * (SERVERS - 1),
 		.n_filter_tables = tables_of(options),
 		.filter_mask = FILTER_SLOTS - 1,
@@ -89,12 +98,12 @@ struct nc_env *fuzz_switch(uint8_t options)
 	struct nc_env *node = nc_native_switch(&cfg);
 
 	require(node != NULL);
-	fill_servers(node);
+	fill_servers(node, options & FUZZ_ONE_PORT);
 	fill_groups(node);
 	return node;
 }
 
-struct nc_env *fuzz_server(uint8_t options)
+struct nc_env *fuzz_server(uint32_t options)
 {
 	const struct nc_server_config cfg = {
 		.ports = port_1000(),
@@ -112,7 +121,7 @@ struct nc_env *fuzz_server(uint8_t options)
 	return node;
 }
 
-struct nc_env *fuzz_client(uint8_t options)
+struct nc_env *fuzz_client(uint32_t options)
 {
 	const struct nc_client_config cfg = {
 		.ports = port_1000(),
@@ -134,6 +143,21 @@ static uint64_t counted(struct nc_env *node, enum nc_hook hook)
 
 	for (int i = 0; i < NC_CTR_COUNT; i++)
 		total += counters[hook * NC_CTR_COUNT + i];
+	return total;
+}
+
+/* Packets that were dropped, and why is in order. */
+static uint64_t dropped(struct nc_env *node)
+{
+	static const enum nc_counter reasons[] = {NC_CTR_filtered_slower_response,
+						  NC_CTR_dropped_server_busy,
+						  NC_CTR_dropped_already_answered};
+	size_t size;
+	const uint64_t *counters = nc_native_table(node, "nc_counters", &size);
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
+		total += counters[NC_HOOK_INGRESS * NC_CTR_COUNT + reasons[i]];
 	return total;
 }
 
@@ -163,9 +187,10 @@ void fuzz_feed(struct nc_env *node, int is_switch, struct fuzz_input *in)
 		uint8_t port = fuzz_byte(in);
 		size_t length = fuzz_byte(in);
 		enum nc_hook hook = NC_HOOK_INGRESS;
-		uint64_t before, clones;
-		int count;
+		uint64_t before, clones, drops;
+		int count, partial = port & FUZZ_PARTIAL;
 
+		port &= (uint8_t)~FUZZ_PARTIAL;
 		length |= (size_t)fuzz_byte(in) << 8;
 		if (length > in->left)
 			length = in->left;
@@ -177,11 +202,12 @@ void fuzz_feed(struct nc_env *node, int is_switch, struct fuzz_input *in)
 			break;
 		before = counted(node, hook);
 		clones = counted(node, NC_HOOK_CLONE);
-		count = nc_native_feed(node, port, in->at, length, now_ns, 0, out);
+		drops = dropped(node);
+		count = nc_native_feed(node, port, in->at, length, now_ns, partial, out);
 		check(is_switch, port, in->at, length, count, out);
 		require(counted(node, hook) == before + 1);
-		if (count == 2)
-			require(counted(node, NC_HOOK_CLONE) == clones + 1);
+		require((count == 0) == (dropped(node) == drops + 1));
+		require((count == 2) == (counted(node, NC_HOOK_CLONE) == clones + 1));
 		in->at += length;
 		in->left -= length;
 		now_ns += MS;
