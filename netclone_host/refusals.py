@@ -12,6 +12,8 @@ from netclone_host.errors import NetcloneError, PrivilegeError, UserError
 _HINTS = {
     errno.ENOSPC: "make room there",
     errno.EDQUOT: "make room there",
+    errno.EFBIG: "raise the limit of a file's size (ulimit -f)",
+    errno.ENOTDIR: "something else stands where a directory has to be: take it away",
     errno.EROFS: "mount it writable, or name another place",
     errno.EMFILE: "raise the limit of open files (ulimit -n)",
     errno.ENFILE: "raise the limit of open files (sysctl fs.file-max)",
@@ -32,8 +34,11 @@ def refusal(error: Exception) -> NetcloneError | None:
         return PrivilegeError(f"this needs more privilege{where}", hint="run it with sudo")
     return UserError(
         f"the system refused: {error.strerror or error}{where}",
-        hint=_HINTS.get(
-            error.errno or 0,
-            "'netclone-host doctor' shows what this machine can do; -v shows where this came from",
-        ),
+        hint=hint_for(error)
+        or "'netclone-host doctor' shows what this machine can do; -v shows where this came from",
     )
+
+
+def hint_for(error: OSError) -> str | None:
+    """What helps against a limit, or a place that is not fit; None where that depends."""
+    return _HINTS.get(error.errno or 0)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from netclone_host.bpf import netns, pins
+from netclone_host.errors import UserError
 
 ROLES = ("server", "client", "switch")
 """`loader.Role` by its values, without what loading needs."""
@@ -122,6 +123,8 @@ def _read(path: Path) -> Attachment | None:
 def _journals(netns_inode: int | None) -> Iterator[tuple[Path, Attachment | None]]:
     pattern = "net-*" if netns_inode is None else f"net-{netns_inode}"
     for path in sorted(run_dir().glob(f"{pattern}/*.json")):
+        if not (pins.is_namespace(path.parent) and path.is_file()):
+            continue
         # Who only looks holds no lock: one may have been taken away meanwhile.
         with contextlib.suppress(FileNotFoundError):
             yield path, _read(path)
@@ -141,7 +144,13 @@ def damaged(netns_inode: int | None = None) -> list[Path]:
 def locked() -> Iterator[None]:
     """One attach, detach or change of a running switch at a time, over all namespaces."""
     lock = run_dir().with_suffix(".lock")
-    fd = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fd = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except FileNotFoundError:
+        raise UserError(
+            f"there is no directory {lock.parent} for the journals",
+            hint="make it, or let NETCLONE_RUN_DIR name another place",
+        ) from None
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
         yield

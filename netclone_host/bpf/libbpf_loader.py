@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from netclone_host import refusals
 from netclone_host.bpf import libbpf, maps, verifier
 from netclone_host.bpf.loader import LoadedObject, MapSizes, Role
 from netclone_host.bpf.maps import Map, MapType
@@ -109,5 +110,6 @@ def load_error(error: OSError, what: str, messages: list[str]) -> UserError:
     reasons = [line.removeprefix("libbpf: ").strip() for line in messages if "failed" in line]
     return MissingFeatureError(
         f"the kernel would not load {what}: {os.strerror(error.errno or 0)}",
-        hint=reasons[0] if reasons else "'netclone-host doctor' shows what the kernel lacks",
+        hint=refusals.hint_for(error)
+        or (reasons[0] if reasons else "'netclone-host doctor' shows what the kernel lacks"),
     )

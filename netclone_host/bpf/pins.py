@@ -30,6 +30,11 @@ def directory(netns_inode: int, ifname: str) -> Path:
     return root() / f"net-{netns_inode}" / ifname
 
 
+def is_namespace(directory: Path) -> bool:
+    """Whether the directory is called as those of a namespace are, here and in the journals."""
+    return directory.name.removeprefix("net-").isdecimal()
+
+
 def is_mounted(path: Path) -> bool:
     """Whether a BPF file system is mounted there (statfs f_type)."""
     buffer = ctypes.create_string_buffer(256)

@@ -76,7 +76,8 @@ def of_interface(ifname: str, namespace: netns.NetnsId) -> Remains | None:
 def _pin_directories(netns_inode: int | None) -> list[Path]:
     pattern = "net-*" if netns_inode is None else f"net-{netns_inode}"
     try:
-        return [path for path in sorted(pins.root().glob(f"{pattern}/*")) if path.is_dir()]
+        found = sorted(pins.root().glob(f"{pattern}/*"))
+        return [path for path in found if pins.is_namespace(path.parent) and path.is_dir()]
     except PermissionError:  # of a BPF file system only root sees anything
         return []
 

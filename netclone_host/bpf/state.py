@@ -59,6 +59,11 @@ def pinned_map(attachment: Attachment, name: str) -> Iterator[Map]:
     except OSError as error:
         if error.errno != errno.ENOENT:
             raise
+        if not attachment.path.exists():
+            raise UserError(
+                f"NetClone was detached from {attachment.ifnames[0]} meanwhile",
+                hint="'netclone-host status' lists where it is attached",
+            ) from None
         raise UserError(
             f"the pin {path} is gone",
             hint=f"'netclone-host detach {attachment.ifnames[0]}', then attach again",

@@ -48,6 +48,10 @@ class Group(click.Group):
             if parent is not None or (failed := usage_error(error)) is None:
                 raise
             _fail(failed)
+        except OSError as error:  # such as the help, to a disk that is full
+            if parent is not None or (refused := refusal(error)) is None:
+                raise
+            _fail(refused)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -7,7 +7,10 @@ import dataclasses
 import errno
 import json
 import os
+import resource
 import socket
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -23,9 +26,11 @@ from netclone_host.bpf import (
     loaders,
     pins,
     privilege,
+    state,
     xdp,
 )
 from netclone_host.cli import main
+from netclone_host.errors import UserError
 
 from .conftest import TOPOLOGY, Namespace, run
 
@@ -512,6 +517,58 @@ def test_what_the_system_refuses_gets_a_sentence(
     with monkeypatch.context() as full:
         full.setattr(journal, "locked", refuse)
         refused("detach", host, error=sentence, hint=hint)
+
+
+def test_a_place_for_journals_that_cannot_be(
+    refused: Callable[..., None], host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    for place, error, hint in (
+        ("no/such", f"there is no directory {tmp_path}/no for the journals", "NETCLONE_RUN_DIR"),
+        ("file", "Not a directory", "take it away"),
+    ):
+        with monkeypatch.context() as elsewhere:
+            elsewhere.setenv("NETCLONE_RUN_DIR", str(tmp_path / place))
+            refused("attach", host, *SERVER, error=error, hint=hint)
+
+
+@pytest.mark.parametrize("words", [("--help",), ("attach", "--help"), ("doctor",)])
+def test_an_output_that_is_full(words: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            (sys.executable, "-m", "netclone_host.cli", *words),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert ended.returncode == 2
+    assert ended.stderr.splitlines() == [
+        "error: the system refused: No space left on device",
+        "hint: make room there",
+    ]
+
+
+def test_too_few_open_files_for_a_switch(
+    refused: Callable[..., None], switch_ports: list[str], topology_file: Path
+) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    in_use = len(list(Path("/proc/self/fd").iterdir()))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (in_use + 12, limits[1]))
+    try:
+        attach = ("attach", *switch_ports, "--role", "switch", "--topology", str(topology_file))
+        result = netclone_host(*attach)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert result.exit_code == 2 and "hint: raise the limit of open files" in result.output
+
+
+def test_what_was_detached_meanwhile(host: str) -> None:
+    assert netclone_host("attach", host, *SERVER).exit_code == 0
+    attachment = state.attached_to(host)
+    assert netclone_host("detach", host).exit_code == 0
+    with pytest.raises(UserError, match="was detached from eth0 meanwhile"):
+        state.read_counters(attachment)
 
 
 def test_verbose_shows_where_a_refusal_came_from(

@@ -275,3 +275,16 @@ def test_a_switch_whose_journal_is_damaged(switch_ports: list[str], tmp_path: Pa
         assert refused.exit_code == 2 and f"{journal_of('p0')} is damaged" in refused.output, words
     assert "detached switch from p0, p1, p2" in done("detach", "p1").output
     assert [programs_on(port) for port in switch_ports] == [[], [], []]
+
+
+def test_what_is_no_journal_of_ours_is_passed_over(two: None) -> None:
+    strange = journal.run_dir() / "net-abc"
+    strange.mkdir()
+    (strange / "eth0.json").write_text("{")
+    journal_of("eth5").mkdir()
+    (pins.root() / "net-abc" / "eth0").mkdir(parents=True)
+    assert done("status", "--all").stderr == ""
+    assert done("detach", "--gone").output == ""
+    done("detach", "eth0")
+    (pins.root() / "net-abc" / "eth0").rmdir()
+    (pins.root() / "net-abc").rmdir()
