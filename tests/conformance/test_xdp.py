@@ -24,11 +24,13 @@ def fits(scenario: Scenario) -> bool:
 
 SCENARIOS = [scenario for scenario in corpus() if fits(scenario)]
 CASES = [
-    (loader, XdpMode.NATIVE, scenario) for loader in ("libbpf", "bcc") for scenario in SCENARIOS
-] + [
-    ("libbpf", XdpMode.GENERIC, scenario)
+    (loader, mode, scenario)
+    for loader, mode in (
+        ("libbpf", XdpMode.NATIVE),
+        ("bcc", XdpMode.NATIVE),
+        ("libbpf", XdpMode.GENERIC),
+    )
     for scenario in SCENARIOS
-    if scenario.config.get("generic")
 ]
 
 
