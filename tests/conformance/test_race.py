@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Two CPUs at once (xdp/native/race.c): of a million pairs of responses exactly one each is
-delivered; of a million ids none comes twice."""
+delivered; of a million ids none comes twice; of a million requests of two packets each goes
+one way, whatever the states do meanwhile."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 from collections.abc import Iterator
@@ -14,9 +16,15 @@ import pytest
 from netclone_host.bpf import abi
 from netclone_host.bpf.libbpf_loader import LibbpfLoader
 from netclone_host.bpf.loader import LoadedObject, Role
+from netclone_host.bpf.maps import MapType, create_map
 from tests.conformance.frames import server
 from tests.conformance.runners import tables as form
 from tests.conformance.writing import Book, address
+
+PACKETS = {"pairs": 2_000_000, "ids": 1_000_000, "messages": 4_000_000}
+"""Of a task. Messages: a packet and a response of each thread."""
+LOOPBACK = 1
+"""Any interface will do: a frame of BPF_PROG_TEST_RUN is redirected nowhere."""
 
 RACE = Path(__file__).resolve().parents[2] / "build/native/race"
 
@@ -31,7 +39,7 @@ def race(*arguments: str, fd: int | None = None) -> subprocess.CompletedProcess[
     )
 
 
-@pytest.mark.parametrize("task", ["pairs", "ids"])
+@pytest.mark.parametrize("task", list(PACKETS))
 def test_library(task: str) -> None:
     result = race(task, "native")
     assert result.returncode == 0, result.stdout + result.stderr
@@ -39,20 +47,26 @@ def test_library(task: str) -> None:
 
 @pytest.fixture
 def switch() -> Iterator[LoadedObject]:
-    """Servers 0 and 1, both busy, so that requests go out once."""
-    scenario = Book().switch("race", "two CPUs", servers=2)
+    """Servers 0 and 1, both busy at first."""
+    scenario = Book().switch("race", "two CPUs", servers=2, racksched=True)
     with LibbpfLoader().load(Role.SWITCH, {}) as loaded:
         maps = loaded.maps
         for sid in range(2):
             maps["nc_servers"].update(sid, form.address(address(server(sid)), lambda port: port))
             maps["nc_state"].update(sid, 1)
         maps["nc_groups"].update_many({1: abi.Group(0, 1), 2: abi.Group(1, 0)})
+        size = ctypes.sizeof(abi.DevmapValue)
+        pair = create_map(MapType.DEVMAP, "nc_pair_ports", 4, size, 2)
+        for position in range(2):
+            pair.update(position, abi.DevmapValue(LOOPBACK, 0))
+        maps["nc_clone_ports"].update_many({1: pair.fd, 2: pair.fd})
+        os.close(pair.fd)
         maps["nc_switch_cfg"].update(0, form.switch_config(scenario.config))
         yield loaded
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root: XDP")
-@pytest.mark.parametrize("task", ["pairs", "ids"])
+@pytest.mark.parametrize("task", list(PACKETS))
 def test_xdp(switch: LoadedObject, task: str) -> None:
     program = switch.programs["nc_switch_in"]
     result = race(task, "xdp", str(program), fd=program)
@@ -60,4 +74,4 @@ def test_xdp(switch: LoadedObject, task: str) -> None:
     counted = sum(
         sum(memoryview(value).cast("Q")) for value in switch.maps["nc_counters"].lookup_per_cpu(0)
     )
-    assert counted == (2_000_000 if task == "pairs" else 1_000_000)
+    assert counted == PACKETS[task]

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Two CPUs on one set of tables, a million times.
  *
- *   race pairs|ids native               the library
- *   race pairs|ids xdp FD               the loaded program nc_switch_in, by BPF_PROG_TEST_RUN
+ *   race TASK native               the library
+ *   race TASK xdp FD               the loaded program nc_switch_in, by BPF_PROG_TEST_RUN
  *
  * pairs: each thread brings one response of every pair; of each pair exactly one is delivered.
  * ids: both threads bring requests; every REQ_ID is different and none is 0.
+ * messages: each thread brings one packet of every request of two, and in between responses that
+ *   change the states; both packets of a request are cloned or neither, from the same server.
  * The switch has servers 0 and 1 (10.0.1.101 and .102) in group 1. Prints what it counted;
  * status 1 if the rule does not hold. */
 #define _GNU_SOURCE
@@ -32,7 +34,8 @@ enum {
 	FRAME_LEN = HEADER_AT + NC_HEADER_LEN,
 };
 
-enum task { PAIRS, IDS };
+enum task { PAIRS, IDS, MESSAGES };
+static const char *const task_names[] = {"pairs", "ids", "messages"};
 
 struct run {
 	enum task task;
@@ -40,7 +43,7 @@ struct run {
 	int program;
 	pthread_barrier_t meet;
 	atomic_uchar delivered[ROUNDS + 1]; /* by REQ_ID */
-	nc_u32 *ids[THREADS];
+	nc_u32 *seen[THREADS]; /* ids: REQ_ID; messages: CLO and the server, by REQ_ID */
 };
 
 struct worker {
@@ -63,6 +66,12 @@ static void fill_frame(nc_u8 *frame, enum task task, int thread)
 	ip->total_len = nc_htons(FRAME_LEN - 14);
 	udp->len = nc_htons(8 + NC_HEADER_LEN);
 	h->grp = nc_htonl(1);
+	if (task == MESSAGES) {
+		h->flags = NC_FLAG_CLIENT_ID_VALID;
+		h->client_id = nc_htons(1);
+		h->pkt_index = (nc_u8)thread;
+		h->pkt_count = THREADS;
+	}
 	if (task == PAIRS) {
 		memcpy(&ip->src, server, 4);
 		memcpy(&ip->dst, client, 4);
@@ -76,29 +85,26 @@ static void fill_frame(nc_u8 *frame, enum task task, int thread)
 	}
 }
 
-/* Whether the switch lets the frame go on; its REQ_ID afterwards in *req_id. */
-static int through_native(struct run *run, const nc_u8 *frame, nc_u32 *req_id)
+/* Whether the switch lets the frame go on; what it is then in `out`. */
+static int through_native(struct run *run, const nc_u8 *frame, nc_u8 *out)
 {
-	nc_u8 copy[FRAME_LEN];
-	struct nc_frame f = {copy, copy + FRAME_LEN, &f};
+	struct nc_frame f = {out, out + FRAME_LEN, &f};
 	struct nc_forward forward;
 
-	memcpy(copy, frame, FRAME_LEN);
+	memcpy(out, frame, FRAME_LEN);
 	nc_switch_packet(run->node, nc_switch_cfg_of(run->node), &f, 1, &forward);
-	*req_id = nc_ntohl(((struct nc_header *)(copy + HEADER_AT))->req_id);
 	return forward.action != NC_DROP;
 }
 
-static int through_kernel(struct run *run, const nc_u8 *frame, nc_u32 *req_id)
+static int through_kernel(struct run *run, const nc_u8 *frame, nc_u8 *out)
 {
-	nc_u8 out[FRAME_LEN + 64];
 	union bpf_attr attr = {};
 
 	attr.test.prog_fd = (nc_u32)run->program;
 	attr.test.data_in = (nc_u64)(unsigned long)frame;
 	attr.test.data_size_in = FRAME_LEN;
 	attr.test.data_out = (nc_u64)(unsigned long)out;
-	attr.test.data_size_out = sizeof(out);
+	attr.test.data_size_out = FRAME_LEN;
 	attr.test.repeat = 1;
 	while (syscall(SYS_bpf, BPF_PROG_TEST_RUN, &attr, sizeof(attr)) < 0) {
 		if (errno != EINTR && errno != EAGAIN) {
@@ -106,13 +112,37 @@ static int through_kernel(struct run *run, const nc_u8 *frame, nc_u32 *req_id)
 			exit(2);
 		}
 	}
-	*req_id = nc_ntohl(((struct nc_header *)(out + HEADER_AT))->req_id);
 	return attr.test.retval != XDP_DROP;
 }
 
-static int through(struct run *run, const nc_u8 *frame, nc_u32 *req_id)
+static int through(struct run *run, const nc_u8 *frame, nc_u8 *out)
 {
-	return run->node ? through_native(run, frame, req_id) : through_kernel(run, frame, req_id);
+	return run->node ? through_native(run, frame, out) : through_kernel(run, frame, out);
+}
+
+static nc_u32 req_id_of(const nc_u8 *frame)
+{
+	return nc_ntohl(((const struct nc_header *)(frame + HEADER_AT))->req_id);
+}
+
+/* CLO, and the last byte of the server's address. */
+static nc_u32 way_of(const nc_u8 *frame)
+{
+	return (nc_u32)((const struct nc_header *)(frame + HEADER_AT))->clo << 8 |
+	       frame[HEADER_AT - 8 - 1];
+}
+
+/* A response from server `thread`, whose state changes now and then. */
+static void change_state(struct run *run, int thread, nc_u32 *random)
+{
+	nc_u8 frame[FRAME_LEN], out[FRAME_LEN];
+	struct nc_header *h = (void *)(frame + HEADER_AT);
+
+	*random = *random * 1664525 + 1013904223;
+	fill_frame(frame, PAIRS, thread);
+	h->clo = NC_CLO_NONE;
+	h->state = nc_htonl(*random >> 30);
+	through(run, frame, out);
 }
 
 static void pin_to(int cpu)
@@ -128,22 +158,22 @@ static void *work(void *argument)
 {
 	struct worker *worker = argument;
 	struct run *run = worker->run;
-	nc_u8 frame[FRAME_LEN];
+	nc_u8 frame[FRAME_LEN], out[FRAME_LEN];
 	struct nc_header *h = (void *)(frame + HEADER_AT);
-	const nc_u32 rounds = run->task == PAIRS ? ROUNDS : ROUNDS / THREADS;
+	const nc_u32 rounds = run->task == IDS ? ROUNDS / THREADS : ROUNDS;
+	nc_u32 random = (nc_u32)worker->number;
 
 	pin_to(worker->number);
 	fill_frame(frame, run->task, worker->number);
 	for (nc_u32 i = 0; i < rounds; i++) {
-		nc_u32 req_id;
-
 		if (i % WINDOW == 0)
 			pthread_barrier_wait(&run->meet);
-		h->req_id = run->task == PAIRS ? nc_htonl(i + 1) : 0;
-		if (through(run, frame, &req_id) && run->task == PAIRS)
+		if (run->task == MESSAGES)
+			change_state(run, worker->number, &random);
+		h->req_id = run->task == IDS ? 0 : nc_htonl(i + 1);
+		if (through(run, frame, out) && run->task == PAIRS)
 			run->delivered[i + 1]++;
-		if (run->task == IDS)
-			run->ids[worker->number][i] = req_id;
+		run->seen[worker->number][i] = run->task == IDS ? req_id_of(out) : way_of(out);
 	}
 	return NULL;
 }
@@ -175,7 +205,7 @@ static int judge_ids(struct run *run)
 	if (!all)
 		return 0;
 	for (int i = 0; i < THREADS; i++)
-		memcpy(all + (nc_u32)i * each, run->ids[i], each * sizeof(*all));
+		memcpy(all + (nc_u32)i * each, run->seen[i], each * sizeof(*all));
 	qsort(all, ROUNDS, sizeof(*all), by_value);
 	for (nc_u32 i = 0; i < ROUNDS; i++) {
 		zero += all[i] == 0;
@@ -186,10 +216,29 @@ static int judge_ids(struct run *run)
 	return repeated == 0 && zero == 0;
 }
 
+/* Cloned (to 101, as group 1 has it), to 101 or to 102 alone: all of them must have come. */
+static int judge_messages(struct run *run)
+{
+	nc_u32 torn = 0, cloned = 0, first = 0, second = 0;
+
+	for (nc_u32 i = 0; i < ROUNDS; i++) {
+		const nc_u32 way = run->seen[0][i];
+
+		torn += way != run->seen[1][i];
+		cloned += way >> 8 == NC_CLO_ORIGINAL;
+		first += way == 101;
+		second += way == 102;
+	}
+	printf("%d messages: %u torn; %u cloned, %u to the first alone, %u to the second\n", ROUNDS,
+	       torn, cloned, first, second);
+	return torn == 0 && cloned > 0 && first > 0 && second > 0;
+}
+
 static struct nc_env *native_switch(void)
 {
 	const struct nc_switch_config cfg = {
 		.ports = {.count = 1, .port = {nc_htons(1000)}},
+		.flags = NC_SWITCH_RACKSCHED,
 		.n_groups = 2,
 		.n_filter_tables = 2,
 		.filter_mask = (1 << NC_FILTER_SLOTS_LOG2) - 1,
@@ -212,12 +261,13 @@ static struct nc_env *native_switch(void)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: race pairs|ids native | race pairs|ids xdp FD\n");
+	fprintf(stderr, "usage: race pairs|ids|messages native|xdp [FD]\n");
 	return 2;
 }
 
 int main(int argc, char **argv)
 {
+	static int (*const judges[])(struct run *) = {judge_pairs, judge_ids, judge_messages};
 	static struct run run;
 	struct worker workers[THREADS];
 	pthread_t threads[THREADS];
@@ -229,21 +279,24 @@ int main(int argc, char **argv)
 		run.program = atoi(argv[3]);
 	else
 		return usage();
-	run.task = strcmp(argv[1], "ids") == 0 ? IDS : PAIRS;
+	while (run.task <= MESSAGES && strcmp(argv[1], task_names[run.task]) != 0)
+		run.task++;
+	if (run.task > MESSAGES)
+		return usage();
 	pthread_barrier_init(&run.meet, NULL, THREADS);
 	for (int i = 0; i < THREADS; i++) {
-		run.ids[i] = malloc(ROUNDS / THREADS * sizeof(nc_u32));
+		run.seen[i] = malloc(ROUNDS * sizeof(nc_u32));
 		workers[i] = (struct worker){&run, i};
-		if (!run.ids[i] || pthread_create(&threads[i], NULL, work, &workers[i]) != 0) {
+		if (!run.seen[i] || pthread_create(&threads[i], NULL, work, &workers[i]) != 0) {
 			fprintf(stderr, "race: no memory or no thread\n");
 			return 2;
 		}
 	}
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	holds = run.task == PAIRS ? judge_pairs(&run) : judge_ids(&run);
+	holds = judges[run.task](&run);
 	for (int i = 0; i < THREADS; i++)
-		free(run.ids[i]);
+		free(run.seen[i]);
 	nc_native_free(run.node);
 	return holds ? 0 : 1;
 }
