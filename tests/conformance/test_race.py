@@ -45,6 +45,14 @@ def test_library(task: str) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+def test_requests_in_flight_at_a_server() -> None:
+    """Of entries that two CPUs take from each other none is left over in the count."""
+    result = subprocess.run(
+        [RACE.with_name("race_inflight")], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
 @pytest.fixture
 def switch() -> Iterator[LoadedObject]:
     """Servers 0 and 1, both busy at first."""

@@ -4,8 +4,9 @@
  * A direct-mapped table holds one word a request: its key and the time slice it came in.
  * Beside it stand the counts of the last NC_INFLIGHT_SLICES slices. A response takes its
  * request's word away and lowers the count of that word's slice; a request that is never
- * answered drops out when its slice does. Each word in the table has been counted exactly
- * once, so no count goes below zero.
+ * answered drops out when its slice does. Each word has been counted exactly once before it
+ * stands in the table, where another CPU may take it away at once: so no count goes below
+ * zero, and none is left over.
  *
  * At most NC_INFLIGHT_SLICES - 1 slices are alive, so that a CPU that is about to lower
  * the oldest living one and a CPU that has just entered the next slice do not meet. */
@@ -126,11 +127,14 @@ NC_INLINE void nc_inflight_admit(struct nc_env *env, const struct nc_server_conf
 	old = *(volatile nc_u64 *)slot;
 	if (nc_unlikely(nc_inflight_is(old, cfg, key, slice)))
 		return; /* another packet of it, or a retransmission */
-	if (nc_unlikely(nc_replace(slot, old, word) != old))
-		return; /* another CPU's request took the slot just now; only one is counted */
+	nc_slice_add(env, slice);
+	if (nc_unlikely(nc_replace(slot, old, word) != old)) {
+		/* Another CPU's request took the slot just now; only one is counted. */
+		nc_slice_take(env, slice);
+		return;
+	}
 	if (nc_unlikely(old && nc_slice_age(old, slice) < cfg->slices))
 		nc_slice_take(env, slice - nc_slice_age(old, slice));
-	nc_slice_add(env, slice);
 }
 
 NC_INLINE void nc_inflight_finish(struct nc_env *env, const struct nc_server_config *cfg,
