@@ -117,11 +117,6 @@ class LiveSwitch:
         """Bring the switch to the plan, under traffic. UserError, before anything is
         written, for a plan that does not fit it."""
         self._check(desired)
-        before = self.tables().servers
-        for sid in desired.servers.keys() - before.keys():
-            # What was known of an earlier server of this id does not hold for the new one.
-            self.maps["nc_state"].update(sid, 0)
-            self.maps["nc_health"].update(sid, abi.Health())
         backend.apply(XdpSwitch(self.attachment), tables_plan(desired))
 
     def has_server(self, sid: int) -> bool:

@@ -24,7 +24,8 @@ from netclone_host.errors import UserError
 from netclone_host.signals import signals_wait
 from netclone_host.topology import PortName
 
-_MAPS = (CONFIG, GROUPS, SERVERS, PORTS, CLONE_PORTS, FDB, "nc_filter")
+STATE, HEALTH = "nc_state", "nc_health"
+_MAPS = (CONFIG, GROUPS, SERVERS, PORTS, CLONE_PORTS, FDB, STATE, HEALTH, "nc_filter")
 
 
 class XdpSwitch:
@@ -44,6 +45,7 @@ class XdpSwitch:
             ports = xdp_check.interfaces(written)
             xdp_check.check_ports(maps[PORTS], ports)
             before = abi.SwitchConfig.from_buffer_copy(maps[CONFIG].lookup(0) or b"")
+            _forget(maps, changes, before)
             pairs = of_table(written, CLONE_PORTS)
             program = 0
             if pairs or of_table(written, SERVERS) or of_table(written, PORTS):
@@ -73,6 +75,19 @@ class XdpSwitch:
                 name: stack.enter_context(state.pinned_map(self._attachment, name))
                 for name in _MAPS
             }
+
+
+def _forget(maps: Mapping[str, Map], changes: Changes, before: abi.SwitchConfig) -> None:
+    """What was known of an earlier server of the same id does not hold for a new one; and what
+    servers owed before failures were looked for has not been cleared since by their answers."""
+    new = {number(key) for key in of_table(changes.insert, SERVERS)}
+    for sid in new:
+        maps[STATE].update(sid, 0)
+    config = of_table({**changes.modify, **changes.insert}, CONFIG).values()
+    now_looked_for = any(dict(action.params)["server_timeout_ns"] for action in config)
+    of_all = now_looked_for and not before.server_timeout_ns
+    for sid in range(abi.MAX_SERVERS) if of_all else new:
+        maps[HEALTH].update(sid, abi.Health())
 
 
 def _write_addresses(

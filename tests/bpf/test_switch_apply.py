@@ -73,6 +73,49 @@ def test_a_failed_server_goes_and_comes_back(rack: Topology) -> None:
     assert bring(rack) == 0
 
 
+def remember(sid: int, queue: int, owed: int) -> None:
+    """As if the server had said so, and owed answers ever since the machine started."""
+    attachment = state.attached_to("p0")
+    with state.pinned_map(attachment, "nc_state") as table:
+        table.update(sid, queue)
+    with state.pinned_map(attachment, "nc_health") as table:
+        table.update(sid, abi.Health(owing_since_ns=1, owed=owed))
+
+
+def known_of(sid: int) -> tuple[int, int]:
+    """State of a server, and how many answers it owes."""
+    attachment = state.attached_to("p0")
+    with state.pinned_map(attachment, "nc_state") as table:
+        queue = int.from_bytes(table.lookup(sid) or b"", "little")
+    with state.pinned_map(attachment, "nc_health") as table:
+        return queue, abi.Health.from_buffer_copy(table.lookup(sid) or b"").owed
+
+
+def timed(rack: Topology, timeout_ms: int) -> Topology:
+    switch = dataclasses.replace(rack.switch, server_timeout_ms=timeout_ms)
+    return dataclasses.replace(rack, switch=switch)
+
+
+def test_nothing_old_holds_for_a_new_server(rack: Topology) -> None:
+    smaller = dataclasses.replace(rack, servers=rack.servers[:2])
+    bring(timed(smaller, 1000))
+    for sid in (1, 2):
+        remember(sid, queue=7, owed=5)
+    bring(timed(rack, 1000))
+    assert (known_of(1), known_of(2)) == ((7, 5), (0, 0))
+
+
+def test_debts_from_when_failures_were_not_looked_for_are_none(rack: Topology) -> None:
+    """Then no answer clears what a server owes."""
+    bring(timed(rack, 1000))
+    remember(1, queue=7, owed=5)
+    bring(timed(rack, 2000))
+    assert known_of(1) == (7, 5)
+    bring(timed(rack, 0))
+    bring(timed(rack, 1000))
+    assert known_of(1) == (7, 0)
+
+
 def test_only_what_differs_is_written(rack: Topology) -> None:
     switch = dataclasses.replace(rack.switch, racksched=True)
     assert bring(dataclasses.replace(rack, switch=switch)) == 1
