@@ -19,11 +19,14 @@ from netclone_host.control.notices import Notices
 from netclone_host.topology import DEFAULT_CAPACITY, MAX_SERVERS
 
 _MIB = 1 << 20
+_FEW_GROUPS = 42
+"""Of seven servers: shown without being asked for."""
+_GROUPS_A_LINE = 6
 
 
 @click.command()
 @target_options
-@click.option("--groups", "with_groups", is_flag=True, help="List every group, not only how many.")
+@click.option("--groups", "with_groups", is_flag=True, help="List every group, also of many.")
 @click.option("--memory", "with_memory", is_flag=True, help="State the memory of the tables.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a switch.")
 def show(
@@ -124,9 +127,11 @@ def _print(record: dict[str, Any], sentences: list[str], with_groups: bool) -> N
         )
     console.print(table)
     console.print(f"{len(record['groups'])} groups, room for {record['capacity']} servers")
-    if with_groups:
-        for grp, (first, second) in record["groups"].items():
-            console.print(f"  group {grp}: {first}, {second}")
+    pairs = [f"{grp}: {first}, {second}" for grp, (first, second) in record["groups"].items()]
+    if with_groups or len(pairs) <= _FEW_GROUPS:
+        for start in range(0, len(pairs), _GROUPS_A_LINE):
+            line = pairs[start : start + _GROUPS_A_LINE]
+            console.print("  " + "".join(pair.ljust(16) for pair in line).rstrip())
     for index, entry in enumerate(record["filter_tables"]):
         share = 100 * entry["used"] / entry["slots"]
         used = f"{entry['used']} of {entry['slots']} slots"

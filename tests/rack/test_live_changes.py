@@ -230,3 +230,19 @@ def test_memory_is_stated_and_is_what_the_kernel_counts(rack_of_four: Plan) -> N
         assert 0 <= n_bytes - stated[table] <= 1024, table
     assert stated["nc_filter"] == 2 * 2**17 * 8
     assert memory["largest_256_servers"]["nc_groups"] == (256 * 255 + 1) * 8
+
+
+def test_show_prints_groups_addresses_states_debts_and_filter_tables(rack_of_four: Plan) -> None:
+    said = switch_command("show", "--rack", rack_of_four.name).stdout
+    for words in (
+        "12 groups",
+        "1: 0, 1         2: 1, 0",
+        "12: 3, 2",
+        "10.0.1.104",
+        "fd00:1::104",
+        "state",
+        "owed",
+        "filter table 1: ",
+        "of 131072 slots",
+    ):
+        assert words in said, said
