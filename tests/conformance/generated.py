@@ -91,7 +91,7 @@ def switches(draw: st.DrawFn, timed: bool) -> Scenario:
             "racksched": draw(st.booleans()),
             "generic": draw(st.booleans()),
             "switch_id": draw(st.sampled_from((0, 0, 5))),
-            "server_timeout_ms": draw(st.sampled_from((0, 40))) if timed else 0,
+            "server_timeout_ms": draw(st.sampled_from((0, 40 if timed else 60_000))),
             "filter_slots": 1 << log2,
             **draw(st.sampled_from(BEYOND)),
         },
