@@ -9,7 +9,6 @@ import time
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.live import Live
 from rich.table import Column, Table
 
@@ -17,9 +16,9 @@ from netclone_host import counters
 from netclone_host.bpf import finding, netns, state
 from netclone_host.bpf.journal import Attachment
 from netclone_host.bpf.loader import Role
+from netclone_host.cli.console import console
 
 _INTERVAL_S = 1.0
-_PIPE_WIDTH = 160
 
 
 @click.command()
@@ -61,11 +60,7 @@ def _show(record: dict[str, Any], as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(record))
     else:
-        # Whole lines where nobody looks at a screen: a pipe has no width to fit.
-        console = Console()
-        if not console.is_terminal:
-            console.width = _PIPE_WIDTH
-        console.print(_table(record, None))
+        console().print(_table(record, None))
 
 
 def _watch(attachment: Attachment, as_json: bool) -> None:

@@ -14,6 +14,7 @@ from netclone_host.bpf.journal import Attachment
 from netclone_host.bpf.loader import Role
 from netclone_host.bpf.salvage import Cause
 from netclone_host.cli import print_error
+from netclone_host.cli.console import console
 from netclone_host.control import running
 
 
@@ -55,7 +56,6 @@ def _describe(attachment: Attachment, cause: Cause | None = None) -> dict[str, A
 
 
 def _print_table(records: list[dict[str, Any]], everywhere: bool) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     table = Table("interfaces", "role", "health", "mode", "loader", box=None)
@@ -75,8 +75,8 @@ def _print_table(records: list[dict[str, Any]], everywhere: bool) -> None:
             *((str(record["netns"]),) if everywhere else ()),
             settings,
         )
-    console = Console(soft_wrap=True)
-    console.print(table)
+    out = console()
+    out.print(table)
     for record in records:
         for note in record["notes"]:
-            console.print(f"{record['interfaces'][0]}: {note}", highlight=False, markup=False)
+            out.print(f"{record['interfaces'][0]}: {note}", highlight=False, markup=False)

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from netclone_host.bpf import abi
+from netclone_host.cli.console import console
 from netclone_host.cli.switch_target import inside, opened_switches, target_of, target_options
 from netclone_host.control import memory, notices
 from netclone_host.control.live import LiveSwitch
@@ -100,15 +101,15 @@ def describe_memory(switch: LiveSwitch) -> dict[str, Any]:
 
 
 def _print(record: dict[str, Any], sentences: list[str], with_groups: bool) -> None:
-    console = Console(soft_wrap=True)
+    out = console()
     timeout = record["server_timeout_ms"]
-    console.print(
+    out.print(
         f"switch {record['switch_id']} on {' '.join(record['ports'])} ({record['mode']}), "
         f"RackSched {'on' if record['racksched'] else 'off'}, "
         f"server timeout {f'{timeout} ms' if timeout else 'off'}"
     )
     for sentence in sentences:
-        console.print(sentence)
+        out.print(sentence)
     table = Table("id", "IPv4", "IPv6", "MAC", "port", box=None, title="servers")
     for column in ("state", "owed"):
         table.add_column(column, justify="right")
@@ -125,22 +126,22 @@ def _print(record: dict[str, Any], sentences: list[str], with_groups: bool) -> N
             owed,
             "failed" if server["failed"] else "",
         )
-    console.print(table)
-    console.print(f"{len(record['groups'])} groups, room for {record['capacity']} servers")
+    out.print(table)
+    out.print(f"{len(record['groups'])} groups, room for {record['capacity']} servers")
     pairs = [f"{grp}: {first}, {second}" for grp, (first, second) in record["groups"].items()]
     if with_groups or len(pairs) <= _FEW_GROUPS:
         for start in range(0, len(pairs), _GROUPS_A_LINE):
             line = pairs[start : start + _GROUPS_A_LINE]
-            console.print("  " + "".join(pair.ljust(16) for pair in line).rstrip())
+            out.print("  " + "".join(pair.ljust(16) for pair in line).rstrip())
     for index, entry in enumerate(record["filter_tables"]):
         share = 100 * entry["used"] / entry["slots"]
         used = f"{entry['used']} of {entry['slots']} slots"
-        console.print(f"filter table {index}: {used}, {share:.1f} %")
+        out.print(f"filter table {index}: {used}, {share:.1f} %")
     if "memory" in record:
-        _print_memory(console, record["memory"])
+        _print_memory(out, record["memory"])
 
 
-def _print_memory(console: Console, sizes: dict[str, Any]) -> None:
+def _print_memory(out: Console, sizes: dict[str, Any]) -> None:
     plain, largest = (f"default_{DEFAULT_CAPACITY}_servers", f"largest_{MAX_SERVERS}_servers")
     table = Table(Column("table", no_wrap=True), box=None, title="memory, bytes")
     for column in ("this switch (kernel)", f"{DEFAULT_CAPACITY} servers", f"{MAX_SERVERS} servers"):
@@ -158,4 +159,4 @@ def _print_memory(console: Console, sizes: dict[str, Any]) -> None:
         f"{sizes[f'{plain}_bytes']:,} ({sizes[f'{plain}_bytes'] / _MIB:.1f} MiB)",
         f"{sizes[f'{largest}_bytes']:,} ({sizes[f'{largest}_bytes'] / _MIB:.1f} MiB)",
     )
-    console.print(table)
+    out.print(table)

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Where tables are printed."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+_PIPE_WIDTH = 160
+
+
+def console() -> Console:
+    """Standard output. A pipe has no width to fit: whole lines where nobody looks at a screen."""
+    made = Console(soft_wrap=True)
+    if not made.is_terminal:
+        made.width = _PIPE_WIDTH
+    return made
