@@ -37,34 +37,37 @@ NC_PART int nc_switch_in_any(struct xdp_md *ctx)
 	return nc_act(reason, &f);
 }
 
-NC_PART int nc_switch_in_ip6(struct xdp_md *ctx)
+/* The plain way over one kind of IP (`ip6`, a constant). Returns whether the frame went it, with
+ * what is to become of it in *verdict. */
+NC_INLINE int nc_goes_plain(struct xdp_md *ctx, int ip6, int *verdict)
 {
 	const struct nc_switch_config *cfg = nc_switch_cfg_of(NC_ENV);
 	const struct nc_frame frame = NC_FRAME(ctx);
 	struct nc_forward f;
 	nc_u32 reason;
 
+	*verdict = XDP_PASS;
 	if (!cfg)
-		return XDP_PASS;
-	reason = nc_switch_plain(NC_ENV, cfg, &frame, 1, ctx->ingress_ifindex, &f);
+		return 1;
+	reason = nc_switch_plain(NC_ENV, cfg, &frame, ip6, ctx->ingress_ifindex, &f);
 	if (reason == NC_NOT_PLAIN)
-		return nc_switch_in_any(ctx);
-	return nc_act(reason, &f);
+		return 0;
+	*verdict = nc_act(reason, &f);
+	return 1;
+}
+
+NC_PART int nc_switch_in_ip6(struct xdp_md *ctx)
+{
+	int verdict;
+
+	return nc_goes_plain(ctx, 1, &verdict) ? verdict : nc_switch_in_any(ctx);
 }
 
 NC_XDP(nc_switch_in)
 {
-	const struct nc_switch_config *cfg = nc_switch_cfg_of(NC_ENV);
-	const struct nc_frame frame = NC_FRAME(ctx);
-	struct nc_forward f;
-	nc_u32 reason;
+	int verdict;
 
-	if (!cfg)
-		return XDP_PASS;
-	reason = nc_switch_plain(NC_ENV, cfg, &frame, 0, ctx->ingress_ifindex, &f);
-	if (reason == NC_NOT_PLAIN)
-		return nc_switch_in_ip6(ctx);
-	return nc_act(reason, &f);
+	return nc_goes_plain(ctx, 0, &verdict) ? verdict : nc_switch_in_ip6(ctx);
 }
 
 NC_XDP_DEVMAP(nc_switch_clone)
