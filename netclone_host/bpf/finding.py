@@ -37,7 +37,8 @@ def find_moved(ifname: str) -> Attachment | None:
     held = {program for _, program in xdp.query(index).programs()}
     for entry in journal.attachments() if held else []:
         for port in entry.ports:
-            if port.xdp_program in held and _link_program(entry, port) == port.xdp_program:
+            link = _link_of(entry, port) if port.xdp_program in held else None
+            if link is not None and link.program_id == port.xdp_program:
                 return entry
     return None
 
@@ -72,14 +73,13 @@ def _is_at(attachment: Attachment, port: Port, name: str, index: int | None) -> 
         return False
     if port.name == name:
         return True
-    try:
-        return kernel.pinned_link(attachment.link_pin(port)).ifindex == index
-    except OSError:
-        return False
+    link = _link_of(attachment, port)
+    return link is not None and link.ifindex == index
 
 
-def _link_program(attachment: Attachment, port: Port) -> int | None:
+def _link_of(attachment: Attachment, port: Port) -> kernel.LinkInfo | None:
+    """None where its pin is gone, or cannot be seen."""
     try:
-        return kernel.pinned_link(attachment.link_pin(port)).program_id
+        return kernel.pinned_link(attachment.link_pin(port))
     except OSError:
         return None
