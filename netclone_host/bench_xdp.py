@@ -149,7 +149,7 @@ class Bench:
     def bare_ns(self) -> float:
         """The empty XDP program without the harness."""
         fd = self._empty[Hook.INGRESS]
-        return typical(
+        return _typical(
             [prog_test_run(fd, bytes(_FRAME_LEN), RUNS).duration_ns for _ in range(ROUNDS)]
         )
 
@@ -159,7 +159,7 @@ class Bench:
         for _ in range(ROUNDS):
             empty.append(self._run(path, self._empty[path.hook]))
             own.append(self.round(path))
-        return typical(own), typical(empty)
+        return _typical(own), _typical(empty)
 
     def round(self, path: PacketPath) -> int:
         """ns of the path in one round of RUNS packets, with what goes by before and after."""
@@ -206,7 +206,7 @@ class Bench:
         return b"".join(words) + path.frame[:_FRAME_LEN]
 
 
-def typical(values: list[int]) -> float:
+def _typical(values: list[int]) -> float:
     """The lower quartile: a busy machine only ever adds."""
     return statistics.quantiles(values, n=4)[0]
 
