@@ -15,10 +15,13 @@ LONGEST_NS = 1e18
 _DURATION = re.compile(r"([0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*([a-zµ]*)")
 
 
-def parse_duration_ns(text: str, what: str = "duration") -> float:
+def parse_duration_ns(
+    text: str, what: str = "duration", *, longest_ns: float = LONGEST_NS
+) -> float:
     """Nanoseconds of `text`; `what` names the part in the error. Always above 0.
 
-    Raises `UserError` for anything but a positive number with a unit of `UNITS_NS`.
+    Raises `UserError` for anything but a positive number with a unit of `UNITS_NS`, and for more
+    than `longest_ns`; a caller with a bound of its own gives math.inf.
     """
     units = ", ".join(UNITS_NS)
     match = _DURATION.fullmatch(text.strip())
@@ -32,8 +35,8 @@ def parse_duration_ns(text: str, what: str = "duration") -> float:
     value = float(number) * UNITS_NS[unit]
     if value <= 0:
         raise UserError(f"{what}: '{text}' is not above 0", "write it as 25us")
-    if value > LONGEST_NS:
-        raise UserError(f"{what}: '{text}' is too long", "the longest is 1e9s, 31 years")
+    if value > longest_ns:
+        raise UserError(f"{what}: '{text}' is too long", f"the longest is {longest_ns * 1e-9:g}s")
     return value
 
 

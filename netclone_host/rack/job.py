@@ -90,10 +90,10 @@ def parse(
 
 
 def _seconds(text: str, what: str) -> float:
-    seconds = parse_duration_ns(text, what) * 1e-9
+    seconds = parse_duration_ns(text, what, longest_ns=math.inf) * 1e-9
     if seconds > MAX_DURATION_S:
         raise UserError(
-            f"{what} {text} is longer than an hour", f"give {MAX_DURATION_S:g}s or less"
+            f"{what} {text} is too long: longer than an hour", f"give {MAX_DURATION_S:g}s or less"
         )
     return seconds
 
