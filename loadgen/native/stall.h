@@ -20,11 +20,11 @@
 
 struct lg_stalls {
 	uint64_t count, total_ns, longest_ns;
-	uint64_t held;	  /* what was due in one, or before it was caught up with, and left late */
+	uint64_t held;	  /* what left late because of one, or before it was caught up with */
 	uint64_t held_ns; /* how late, together */
-	/* What is due before is late because of the last one: its end and, while the backlog has
+	/* What leaves before is late because of the last one: its end and, while the backlog has
 	 * not been worked off, as long again, but no longer (a generator that never catches up is
-	 * too slow). */
+	 * too slow). Not what is due before: a generator far behind its schedule always is. */
 	uint64_t until_ns;
 	/* Since when the thread was to run without a break, and its processor time then. */
 	uint64_t since_ns, cpu_ns;
@@ -86,7 +86,7 @@ static inline void lg_stall_over(struct lg_stalls *s, uint64_t now_ns)
 /* What was due at `due_ns` leaves at `at_ns`: did a stall hold it? */
 static inline bool lg_stall_holds(struct lg_stalls *s, uint64_t due_ns, uint64_t at_ns)
 {
-	if (due_ns >= s->until_ns || at_ns <= due_ns)
+	if (at_ns >= s->until_ns || at_ns <= due_ns)
 		return false;
 	s->held++;
 	s->held_ns += at_ns - due_ns;
