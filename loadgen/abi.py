@@ -47,6 +47,10 @@ class ClientEnd(IntEnum):
     TRACE = 3
 
 
+MAX_THETA = 10.0
+"""`LG_THETA_MAX`."""
+
+
 class Mix(ctypes.Structure):
     """`struct lg_mix`."""
 

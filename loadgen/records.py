@@ -158,11 +158,39 @@ def read_json(path: Path) -> list[RunRecord]:
     return [_from_row(row, path, hint) for row in rows]
 
 
+_JSON_TYPES: dict[str, type | tuple[type, ...]] = {
+    "str": str, "bool": bool, "int": int, "float": (int, float),
+}  # fmt: skip
+
+
+def _from_plain(value: object, annotation: str) -> object:
+    """The field's value of what `_plain` made of it; `annotation`: `str`, `bool`, `int`, `float`
+    or a `dict[str, ...]` of one of them. Raises `TypeError` for a value of another type."""
+    if annotation.startswith("dict[str, "):
+        of_items = annotation.removeprefix("dict[str, ").removesuffix("]")
+        if not isinstance(value, dict):
+            raise TypeError
+        return {key: _from_plain(item, of_items) for key, item in value.items()}
+    if annotation == "float" and value is None:
+        return math.nan
+    if not isinstance(value, _JSON_TYPES[annotation]) or (
+        isinstance(value, bool) and annotation != "bool"
+    ):
+        raise TypeError
+    return value
+
+
 def _from_row(row: object, path: Path, hint: str) -> RunRecord:
     known = {f.name: f for f in fields(RunRecord)}
     if not isinstance(row, dict) or not set(row) <= set(known):
         raise UserError(f"'{path}' holds something that is not a run's record", hint)
-    values: dict[str, Any] = {k: math.nan if v is None else v for k, v in row.items()}
+    values: dict[str, Any] = {}
+    for name, value in row.items():
+        try:
+            values[name] = _from_plain(value, str(known[name].type))
+        except TypeError as error:
+            shown = json.dumps(value)[:40]
+            raise UserError(f"a record of '{path}' has {shown} as its '{name}'", hint) from error
     try:
         return RunRecord(**values)
     except TypeError as error:

@@ -14,6 +14,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
+from loadgen.abi import MAX_THETA
 from loadgen.arrivals import parse_arrivals
 from loadgen.cli import EXIT_SCHEDULE
 from loadgen.cli.output import emit_records, writable
@@ -31,7 +32,7 @@ from netclone_host.cli.foreign import given, refuse
 from netclone_host.errors import UserError
 from netclone_host.rack import job, programs
 from netclone_host.rack.journal import Journal
-from netclone_host.rack.plan import default_topology
+from netclone_host.rack.plan import check_rack_name, default_topology
 from netclone_host.rack.programs import Options
 from netclone_host.rack.schemes import check as check_schemes
 from netclone_host.topology import Topology
@@ -82,8 +83,8 @@ def _numbers(text: str, what: str) -> tuple[float, ...]:
 @click.option("--service", default="exp:25us", show_default=True, help="synthetic: service times.")
 @click.option("--jitter", default="0.01x15", show_default=True, help="synthetic: PxM.")
 @click.option("--time-scale", type=float, help="synthetic: stretch.  [default: calibrated]")
-@click.option("--objects", type=click.IntRange(100), default=1_000_000, show_default=True)
-@click.option("--zipf", type=click.FloatRange(0), default=0.99, show_default=True)
+@click.option("--objects", type=click.IntRange(100, 1 << 40), default=1_000_000, show_default=True)
+@click.option("--zipf", type=click.FloatRange(0, MAX_THETA), default=0.99, show_default=True)
 @click.option("--mix", default="99/1", show_default=True, help="GET/SCAN or GET/SCAN/SET, percent.")
 @click.option("--duration", default="5s", show_default=True, help="Measured window of each run.")
 @click.option("--warmup", help="Before the window.  [default: duration / 5]")
@@ -141,6 +142,7 @@ def sweep(
     Exit status 3 when a run could not keep its schedule or ended early, 4 when a store
     returned a value that was never loaded.
     """
+    check_rack_name(rack)
     if loads and rates:
         raise UserError("both --loads and --rates", "give one of them")
     common = Common(
@@ -247,7 +249,7 @@ def _store_sweep(common: Common, app: str, objects: int, zipf: float, mix: str) 
         shares = [float(part) / 100 for part in mix.split("/")]
     except ValueError:
         shares = []
-    if len(shares) not in (2, 3) or min(shares) < 0 or abs(sum(shares) - 1) > 1e-9:
+    if len(shares) not in (2, 3) or min(shares) < 0 or not abs(sum(shares) - 1) <= 1e-9:
         raise UserError(f"--mix '{mix}' does not add up to 100", "such as 99/1, 90/10 or 90/5/5")
     return StoreSweep(
         StoreKind[app.upper()],

@@ -8,6 +8,9 @@
 #include "body.h"
 #include "rng.h"
 
+/* The first object has 0.999 of all requests by then. */
+#define LG_THETA_MAX 10.0
+
 struct lg_mix {
 	uint32_t enabled; /* 0: every request is LG_OP_WORK */
 	uint32_t scan_count;
@@ -17,7 +20,7 @@ struct lg_mix {
 	double theta, h_x1, h_n, s;
 };
 
-/* 0 or -EINVAL. theta >= 0 (0: uniform), not necessarily below 1. */
+/* 0 or -EINVAL. theta: 0 (uniform) to LG_THETA_MAX, not necessarily below 1. */
 int lg_mix_init(struct lg_mix *mix, uint64_t objects, double theta, double scan, double set,
 		uint32_t scan_count);
 /* 0 .. objects - 1, 0 the most popular. */

@@ -33,13 +33,39 @@ class StoreKind(IntEnum):
 _PACKAGES = {StoreKind.REDIS: "redis-server", StoreKind.MEMCACHED: "memcached"}
 
 
+def memory_mb(objects: int) -> int:
+    """MiB that a store of so many objects may take."""
+    return MEMORY_MB + (objects * OBJECT_BYTES >> 20)
+
+
+def require_memory(objects: int, stores: int) -> None:
+    """`UserError` if the machine cannot hold so many stores of so many objects now."""
+    wanted_mb = stores * memory_mb(objects)
+    free_mb = _available_mb()
+    if wanted_mb > free_mb:
+        fitting = max(0, ((free_mb // stores - MEMORY_MB) << 20) // OBJECT_BYTES)
+        raise UserError(
+            f"{stores} stores of {objects:,} objects take {wanted_mb:,} MiB,"
+            f" and {free_mb:,} MiB are free",
+            f"give at most --objects {fitting}",
+        )
+
+
+def _available_mb() -> int:
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        name, _, value = line.partition(":")
+        if name == "MemAvailable":
+            return int(value.split()[0]) >> 10
+    raise AssertionError("/proc/meminfo without MemAvailable")
+
+
 class StoreProcess(Running):
     """One running store. `socket_path` is where it listens, and nowhere else."""
 
     def __init__(self, kind: StoreKind, objects: int, netns: Path | None = None) -> None:
         """A store for so many objects. Raises `UserError` when the program is not installed."""
         self.kind = kind
-        self._memory_mb = MEMORY_MB + (objects * OBJECT_BYTES >> 20)
+        self._memory_mb = memory_mb(objects)
         self._netns = netns
         self._program = shutil.which(_PACKAGES[kind])
         if self._program is None:

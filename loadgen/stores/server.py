@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 import os
 
-from loadgen.abi import Mix, traffic_library
+from loadgen.abi import MAX_THETA, Mix, traffic_library
 from loadgen.abi_servers import StoreConfig
 from loadgen.servers import VirtualServer
 from loadgen.spin import WorkerServer
@@ -38,7 +38,12 @@ class StoreServer(WorkerServer):
 
 def make_mix(objects: int, theta: float, scan: float, write: float, scan_count: int) -> Mix:
     """Operations and keys of the clients: shares of SCAN and SET, the rest is GET; keys by
-    Zipf's law with exponent `theta`. Raises `UserError`."""
+    Zipf's law with exponent `theta`, 0 to `MAX_THETA`. Raises `UserError`."""
+    if not 0 <= theta <= MAX_THETA:  # nor NaN
+        raise UserError(
+            f"keys cannot follow Zipf's law with exponent {theta:g}",
+            f"give one from 0 to {MAX_THETA:g}, such as 0.99",
+        )
     mix = Mix()
     if traffic_library().lg_mix_init(
         ctypes.byref(mix),

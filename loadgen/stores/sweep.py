@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
+from loadgen.abi import Mix
 from loadgen.clients import ClientPlan, ClientSummary, run_clients
 from loadgen.coordinator import Coordinator
 from loadgen.endpoints import Endpoint, probe
@@ -23,7 +24,7 @@ from loadgen.report import make_record
 from loadgen.schemes import Scheme, find_scheme
 from loadgen.servers import VirtualServer
 from loadgen.stores.load import load_objects
-from loadgen.stores.process import StoreKind, StoreProcess
+from loadgen.stores.process import StoreKind, StoreProcess, require_memory
 from loadgen.stores.server import StoreServer, make_mix
 from loadgen.workload import parse_workload
 from netclone_host.errors import NetcloneError
@@ -65,6 +66,14 @@ class StoreSweep:
     write: float = 0.0
     scan_count: int = 100
 
+    def __post_init__(self) -> None:
+        """`UserError` for what no client could ask."""
+        self.mix()
+
+    def mix(self) -> Mix:
+        """Operations and keys of the clients."""
+        return make_mix(self.objects, self.theta, self.scan, self.write, self.scan_count)
+
     @property
     def label(self) -> str:
         """As records give it, such as `redis 99% GET 1% SCAN`."""
@@ -85,7 +94,11 @@ def _endpoint(plan: Plan, index: int) -> Endpoint:
 def running_stores(
     plan: Plan, sweep: StoreSweep, progress: Callable[[str, int, int], None]
 ) -> Iterator[list[StoreProcess]]:
-    """A store in each server's namespace, loaded; `progress(node, written, all)`."""
+    """A store in each server's namespace, loaded; `progress(node, written, all)`.
+
+    Raises `UserError`, for one where the stores would not fit into the free memory.
+    """
+    require_memory(sweep.objects, len(plan.servers))
     with ExitStack() as undo:
         stores = []
         for node in plan.servers:
@@ -145,7 +158,7 @@ class StoreRack:
             s.warmup_s,
             seed=seed,
             late_s=1e-3,
-            mix=make_mix(s.objects, s.theta, s.scan, s.write, s.scan_count),
+            mix=s.mix(),
         )
 
     def run(self, client_plan: ClientPlan) -> tuple[ClientSummary, dict[str, int]]:

@@ -49,6 +49,29 @@ def test_foreign_files_are_refused(tmp_path: Path, text: str) -> None:
         read_json(tmp_path / "r.json")
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("load", "0.3"), ("sent", None), ("sent", 1.5), ("sent", True), ("p99_us", [1]),
+        ("scheme", 3), ("counters", [1]), ("counters", {"a.b": "many"}), ("kept_schedule", 1),
+        ("half_widths", {"p99_us": "wide"}),
+    ],
+)  # fmt: skip
+def test_a_field_of_another_type_is_named(tmp_path: Path, name: str, value: object) -> None:
+    write_json(tmp_path / "r.json", [a_record()])
+    (row,) = json.loads((tmp_path / "r.json").read_text())
+    (tmp_path / "r.json").write_text(json.dumps([row | {name: value}]))
+    with pytest.raises(UserError, match=f"as its '{name}'"):
+        read_json(tmp_path / "r.json")
+
+
+def test_a_value_that_is_missing_stays_missing(tmp_path: Path) -> None:
+    write_json(tmp_path / "r.json", [a_record(half_widths={"p99_us": math.nan, "p50_us": 1})])
+    (back,) = read_json(tmp_path / "r.json")
+    assert math.isnan(back.half_widths["p99_us"])
+    assert back.half_widths["p50_us"] == 1
+
+
 def test_a_full_disk_leaves_the_old_file() -> None:
     with pytest.raises(UserError, match="cannot write"), atomic_file(Path("/dev/full/x")):
         pass
