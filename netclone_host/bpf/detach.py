@@ -91,7 +91,7 @@ def undo(attachment: Attachment, namespace: netns.NetnsId) -> None:
     live = attachment.is_of(namespace)
     # The last port attached goes first: clients' before servers'.
     for port in reversed(attachment.ports):
-        attachment.link_pin(port).unlink(missing_ok=True)
+        xdp.release(attachment.link_pin(port))
         faults.reached(f"detach-link-{port.name}")
     if live:
         present = set(interfaces.indices().values())
@@ -114,7 +114,7 @@ def _undo_tc(port: Port) -> None:
 
 def _forget(attachment: Attachment) -> None:
     for port in attachment.ports:
-        attachment.link_pin(port).unlink(missing_ok=True)
+        xdp.release(attachment.link_pin(port))
     pins.remove(Path(attachment.pin_dir))
     attachment.forget()
 

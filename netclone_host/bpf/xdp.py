@@ -9,6 +9,7 @@ import errno
 import os
 from ctypes import c_uint8, c_uint32
 from dataclasses import dataclass
+from pathlib import Path
 
 from netclone_host.bpf import kernel, libbpf
 from netclone_host.errors import UserError
@@ -86,6 +87,24 @@ def attach(program_fd: int, ifindex: int, mode: XdpMode) -> int:
         if error.errno in (errno.EPERM, errno.EBUSY, errno.ENODEV, errno.ENOMEM):
             raise
         raise _why(error, program_fd, ifindex, mode) from None
+
+
+def release(link_pin: Path) -> None:
+    """Take a pinned link off its interface, if there is one, and remove its pin.
+
+    The pin's removal alone would do it too, but in the background: the program would still be
+    there when this returns, and in the way of the next.
+    """
+    try:
+        link = kernel.open_pin(link_pin)
+    except FileNotFoundError:
+        return
+    try:
+        # The pin first: whoever dies between the two takes the link with him.
+        link_pin.unlink(missing_ok=True)
+        kernel.detach_link(link)
+    finally:
+        os.close(link)
 
 
 def _why(error: OSError, program_fd: int, ifindex: int, mode: XdpMode) -> ModeUnavailable:

@@ -55,6 +55,14 @@ def test_a_host_is_attached_and_detached(
     assert tc_state(host) == before
 
 
+def test_a_released_link_is_off_at_once(host: str) -> None:
+    for _ in range(20):
+        attachment = attach(server(host)).attachment
+        xdp.release(attachment.link_pin(attachment.ports[0]))
+        assert mode_of(host) == []
+        detach(host)
+
+
 def test_the_server_is_told_what_was_asked(host: str) -> None:
     attach(server(host, workers=15, ports=(1000, 1001), request_timeout_ns=2_000_000_000))
     with state.pinned_map(state.attached_to(host), "nc_server_cfg") as config_map:
