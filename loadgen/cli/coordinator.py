@@ -9,7 +9,7 @@ import click
 
 from loadgen.cli.output import emit_object, writable
 from loadgen.cli.types import parse_endpoint, parse_netns, seconds
-from loadgen.cli.until import wait_until_signal
+from loadgen.cli.until import until_signal
 from loadgen.coordinator import Coordinator
 
 
@@ -52,9 +52,9 @@ def coordinator(
         busy=busy,
     )
     limit = seconds(duration, "--duration") if duration else None
-    with runner:
+    with until_signal() as wait, runner:
         click.echo(f"coordinating {len(servers)} servers from {runner.endpoint}", err=True)
-        wait_until_signal(limit)
+        wait(limit)
     assert runner.stats is not None
     if json_to:
         emit_object(asdict(runner.stats), json_to)

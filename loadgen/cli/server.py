@@ -10,7 +10,7 @@ import click
 from loadgen.cli.io_options import io_options, make_io
 from loadgen.cli.output import emit_object, writable
 from loadgen.cli.types import parse_endpoint, parse_netns, positive, seconds
-from loadgen.cli.until import wait_until_signal
+from loadgen.cli.until import until_signal
 from loadgen.servers import VirtualServer, VirtualServers
 from loadgen.spin import SpinServer
 from loadgen.workload import parse_workload
@@ -83,9 +83,9 @@ def server(
         runner = SpinServer(node, workload, time_scale=scale, seed=seed, busy=busy)
     else:
         runner = VirtualServers([node], workload, time_scale=scale, seed=seed, busy=busy, io=io)
-    with runner:
+    with until_signal() as wait, runner:
         click.echo(f"server {server_id} answers at {node.endpoint}", err=True)
-        wait_until_signal(limit)
+        wait(limit)
     counts = asdict(runner.stats[0])
     if json_to:
         emit_object(counts, json_to)

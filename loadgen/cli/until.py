@@ -5,11 +5,15 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 
-def wait_until_signal(duration_s: float | None) -> None:
-    """Returns after `duration_s`, or when SIGINT or SIGTERM comes."""
+@contextmanager
+def until_signal() -> Iterator[Callable[[float | None], object]]:
+    """A function that returns after so many seconds, or as soon as SIGINT or SIGTERM has come
+    since the block began: what runs inside it ends in order from its first moment on."""
     done = threading.Event()
 
     def end(number: int, frame: FrameType | None) -> None:
@@ -17,7 +21,7 @@ def wait_until_signal(duration_s: float | None) -> None:
 
     former = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        done.wait(duration_s)
+        yield done.wait
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)

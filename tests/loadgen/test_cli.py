@@ -53,6 +53,28 @@ def address(at: Endpoint) -> str:
     return f"{at.ip}:{at.port}"
 
 
+@pytest.mark.parametrize("command", ["server", "coordinator"])
+def test_a_signal_that_comes_with_the_first_word_ends_it_in_order(
+    loopback: Loopback, command: str
+) -> None:
+    at, server = loopback(2)
+    words = [command, "--listen", address(at)]
+    if command == "coordinator":
+        words += ["--server", address(server)]
+    for _ in range(3):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "loadgen.cli", *words],
+            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        assert process.stderr is not None
+        process.stderr.read(1)
+        process.send_signal(signal.SIGTERM)
+        out, _ = process.communicate(timeout=10)
+        assert process.returncode == 0
+        assert b"requests" in out or b"received" in out
+
+
 def test_client_against_a_server(server: Endpoint, tmp_path: Path) -> None:
     out, trace = tmp_path / "run.json", tmp_path / "trace"
     result = run(
