@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from loadgen.arrivals import CONSTANT, POISSON, Arrivals
+from loadgen.awake import processors_awake
 from loadgen.clients import ClientPlan, ClientSummary, run_clients, schedule_gaps
 from loadgen.distributions import Distribution, FloatArray, Kind, parse_distribution
 from loadgen.endpoints import Endpoint
@@ -210,5 +211,6 @@ def all_checks(rate_rps: float, requests: int, seed: int) -> Iterator[Check]:
         functools.partial(check_virtual_service, 5e6, seed),
         functools.partial(check_spinning_service, 25e3, seed),
     )
-    for measure in measured:
-        yield from settle(measure)
+    with processors_awake():
+        for measure in measured:
+            yield from settle(measure)

@@ -16,6 +16,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from loadgen.abi import MAX_THETA
 from loadgen.arrivals import parse_arrivals
+from loadgen.awake import processors_awake
 from loadgen.cli import EXIT_SCHEDULE
 from loadgen.cli.output import emit_records, writable
 from loadgen.cli.types import parse_endpoint, parse_netns, seconds
@@ -296,7 +297,7 @@ def _stores(
                     console.print(f"loaded {name}: {written:,} objects", style="dim")
 
             stores = undo.enter_context(running_stores(plan, sweep, loaded))
-        with StoreRack(plan, sweep, stores) as traffic:
+        with StoreRack(plan, sweep, stores) as traffic, processors_awake():
             for record in sweep_stores(traffic, plan, sweep, mode):
                 console.print(
                     f"{record.scheme:18} {record.offered_rps:9,.0f}/s  p50 {record.p50_us:8.0f}  "

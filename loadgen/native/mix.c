@@ -30,8 +30,8 @@ int lg_mix_init(struct lg_mix *mix, uint64_t objects, double theta, double scan,
 		uint32_t scan_count)
 {
 	memset(mix, 0, sizeof(*mix));
-	if (!objects || !(theta >= 0 && theta <= LG_THETA_MAX) || !(scan >= 0 && set >= 0 && scan + set <= 1) ||
-	    !scan_count || scan_count > objects)
+	if (!objects || !(theta >= 0 && theta <= LG_THETA_MAX) ||
+	    !(scan >= 0 && set >= 0 && scan + set <= 1) || !scan_count || scan_count > objects)
 		return -EINVAL;
 	mix->enabled = 1;
 	mix->objects = objects;

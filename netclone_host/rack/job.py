@@ -15,6 +15,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from loadgen.awake import processors_awake
 from loadgen.durations import parse_duration_ns
 from loadgen.records import RunRecord, write_json
 from loadgen.schemes import Scheme, parse_schemes
@@ -142,7 +143,7 @@ def run(
         check_schemes(plan, list(asked.schemes))
         mode = programs.mode_of(plan)
         settings = _settings(plan, asked, console)
-        with programs.request_timeout(plan, _request_timeout_ns(settings)):
+        with programs.request_timeout(plan, _request_timeout_ns(settings)), processors_awake():
             records = _sweep(plan, settings, mode, console)
     title = (
         f"{len(plan.servers)} servers, {settings.workload.service.text}, jitter "

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from loadgen.clients import ClientPlan, ClientSummary, Stop, run_clients
 from loadgen.coordinator import Coordinator
 from loadgen.endpoints import Endpoint, probe
+from loadgen.native import Stalls
 from loadgen.priority import prefer_this_thread
 from loadgen.records import RunRecord
 from loadgen.report import make_record
@@ -135,6 +136,11 @@ class Traffic:
 
     def __exit__(self, *_: object) -> None:
         self._undo.close()
+
+    @property
+    def stalls(self) -> Stalls:
+        """Time in which the servers' thread did not run although it was to."""
+        return self._virtual.stalls
 
     def run(self, plan: ClientPlan, stop: Stop) -> ClientSummary:
         """Run the clients; blocks until the last answer is there or given up."""

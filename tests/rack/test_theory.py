@@ -7,6 +7,9 @@ of its own: N independent queues, whose means and percentiles give the confidenc
 The draws are fixed: of runs this short a 99 % interval misses one time in a hundred, and the p99
 at load 0.7 is off by more than 10 % about one time in five, by chance alone. Over other seeds
 (NETCLONE_THEORY_SEED=17) this is to be expected; what may not be is a bias.
+
+Theory knows no machine that stands still. A run that misses and in which the threads' own account
+says that stalls held it is measured again; one that misses without them has failed.
 """
 
 from __future__ import annotations
@@ -23,7 +26,9 @@ import numpy.typing as npt
 import pytest
 
 from loadgen import theory
+from loadgen.awake import processors_awake
 from loadgen.clients import ClientPlan
+from loadgen.native import Stalls
 from loadgen.schemes import find_scheme
 from loadgen.workload import parse_workload
 from netclone_host.rack import build
@@ -42,6 +47,9 @@ ENTRY = np.dtype(
     [("seq", "<u8"), ("sched", "<u8"), ("sent", "<u8"), ("recv", "<u8"), ("sid", "<u4"),
      ("clo", "<u4")]
 )  # fmt: skip
+ATTEMPTS = 4
+# A run is disturbed if stalls made its requests late by more than this share of the mean time.
+DISTURBED = 0.01
 # Student's t for a two-sided 99 % interval of 20 values.
 T99 = 2.861
 
@@ -82,24 +90,55 @@ def four_workers() -> Iterator[Plan]:
     yield from rack_of(4)
 
 
-def measure(rack: Plan, workers: int, load: float, duration_s: float) -> npt.NDArray[np.void]:
-    """Trace of one baseline run."""
+@dataclass(frozen=True)
+class Measured:
+    """One baseline run."""
+
+    trace: npt.NDArray[np.void]
+    clients: Stalls
+    servers: Stalls
+
+    def disturbance(self, queue: Queue) -> float:
+        """How late stalls made its requests, per mean time in the system."""
+        held_ns = self.clients.held_ns + self.servers.held_ns
+        return float(held_ns / len(self.trace) / (MEAN_NS * TIME_SCALE * queue.mean))
+
+
+def measure(rack: Plan, queue: Queue, duration_s: float) -> Measured:
     workload = parse_workload("exp:25us")
     with tempfile.TemporaryFile() as trace, Traffic(rack, workload, TIME_SCALE, SEED) as traffic:
         # Entries of both streams: appended whole.
         os.set_blocking(trace.fileno(), True)
         plan = ClientPlan(
             find_scheme("baseline"),
-            workload.rate_rps(load, SERVERS, workers, TIME_SCALE),
+            workload.rate_rps(queue.load, SERVERS, queue.c, TIME_SCALE),
             duration_s,
             warmup_s=1.0,
             seed=SEED + 100,
             trace_fds=(trace.fileno(),) * 2,
         )
-        summary = traffic.run(plan, Stop())
+        with processors_awake():
+            summary = traffic.run(plan, Stop())
         assert summary.answered == summary.sent
         trace.seek(0)
-        return np.frombuffer(trace.read(), dtype=ENTRY)
+        entries = np.frombuffer(trace.read(), dtype=ENTRY)
+        return Measured(entries, summary.stalls, traffic.stalls)
+
+
+def agrees(rack: Plan, queue: Queue, duration_s: float) -> None:
+    """Measures until a run agrees with theory, or one fails that nothing disturbed."""
+    seen = []
+    for _ in range(ATTEMPTS):
+        run = measure(rack, queue, duration_s)
+        try:
+            compare(run.trace, queue)
+        except AssertionError:
+            if run.disturbance(queue) <= DISTURBED:
+                raise
+            seen.append(f"{run.disturbance(queue):.1%}")
+        else:
+            return
+    pytest.skip(f"needs processors that do not stand still; they made {', '.join(seen)} late")
 
 
 def compare(trace: npt.NDArray[np.void], queue: Queue) -> None:
@@ -121,11 +160,11 @@ def compare(trace: npt.NDArray[np.void], queue: Queue) -> None:
 
 @pytest.mark.parametrize("load", [0.3, 0.5, 0.7])
 def test_one_worker_is_mm1(single_workers: Plan, load: float) -> None:
-    compare(measure(single_workers, 1, load, 8.0), Queue(1, load))
+    agrees(single_workers, Queue(1, load), 8.0)
 
 
 def test_several_workers_are_mmw(four_workers: Plan) -> None:
-    compare(measure(four_workers, 4, 0.7, 5.0), Queue(4, 0.7))
+    agrees(four_workers, Queue(4, 0.7), 5.0)
 
 
 def test_the_formulas_against_known_values() -> None:
