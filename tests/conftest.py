@@ -3,8 +3,14 @@
 
 from __future__ import annotations
 
+import signal
+
 from hypothesis import settings
 
 # Speed is measured in benchmarks; a busy machine must not fail a test.
 settings.register_profile("netclone", deadline=None)
 settings.load_profile("netclone")
+
+# In the background of a shell SIGINT is ignored, and would be by every program under test.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -70,7 +70,7 @@ def test_a_rate_beyond_all_reach_ends_in_time_and_says_how_much_was_not_sent(
 def test_one_request_per_second(loopback: Loopback) -> None:
     (at,) = loopback(1)
     with VirtualServers([VirtualServer(at, 0)], FAST):
-        plan = ClientPlan(find_scheme("baseline"), 1.0, 6.0, quiet_s=0.2, late_s=0.02, seed=2)
+        plan = ClientPlan(find_scheme("baseline"), 1.0, 6.0, quiet_s=0.2, late_s=0.5, seed=2)
         summary = run_clients(plan, [CLIENT], [at])
     assert summary.answered == summary.sent == summary.scheduled
     assert 1 <= summary.sent <= 16
@@ -84,7 +84,7 @@ def test_threads_share_the_rate(loopback: Loopback, arrivals: str) -> None:
     (at,) = loopback(1)
     with VirtualServers([VirtualServer(at, 0)], FAST):
         plan = ClientPlan(
-            find_scheme("baseline"), 2000, 1.0, quiet_s=0.2, threads=4,
+            find_scheme("baseline"), 2000, 1.0, quiet_s=0.2, threads=4, late_s=1.0,
             arrivals=parse_arrivals(arrivals),
         )  # fmt: skip
         summary = run_clients(plan, [CLIENT], [at])
