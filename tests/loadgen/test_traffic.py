@@ -249,7 +249,7 @@ def test_one_request_a_second(loopback: Loopback) -> None:
     with servers(at):
         summary = run_clients(plan(arrivals=CONSTANT, rate_rps=1, duration_s=3.5), [CLIENT], at)
     assert summary.answered == summary.sent == 3
-    assert summary.sent_gap.mean_ns == pytest.approx(1e9, rel=0.05)
+    assert summary.sent_gap.mean_ns == pytest.approx(1e9, rel=0.2)
 
 
 def test_trace_of_gaps_keeps_its_shape(loopback: Loopback, tmp_path: Path) -> None:
