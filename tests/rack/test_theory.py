@@ -138,7 +138,10 @@ def agrees(rack: Plan, queue: Queue, duration_s: float) -> None:
             seen.append(f"{run.disturbance(queue):.1%}")
         else:
             return
-    pytest.skip(f"needs processors that do not stand still; they made {', '.join(seen)} late")
+    pytest.skip(
+        "needs processors that do not stand still: in each of the runs that did not agree stalls "
+        f"added to the mean time ({', '.join(seen)})"
+    )
 
 
 def compare(trace: npt.NDArray[np.void], queue: Queue) -> None:
