@@ -9,7 +9,8 @@ from __future__ import annotations
 import ctypes
 import enum
 import errno
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from ctypes import c_char, c_uint32
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any
 from netclone_host.bpf import libbpf
 from netclone_host.bpf.kernel import NAME_LEN, object_info
 
+_DELETERS = 64
 ANY = 0  # flag of an update: create or replace
 
 
@@ -139,6 +141,13 @@ class Map:
 
     def delete(self, key: Any) -> None:
         libbpf.call("bpf_map_delete_elem", self.fd, _as_bytes(key, self.key_size))
+
+    def delete_many(self, keys: Iterable[Any]) -> None:
+        """Many entries at once. The kernel has no call for that on an array of maps, and waits in
+        each deletion for every running program; so they wait together."""
+        with ThreadPoolExecutor(_DELETERS) as deleters:
+            for done in [deleters.submit(self.delete, key) for key in keys]:
+                done.result()
 
     def each_key(self) -> Iterator[bytes]:
         """Keys in the kernel's order; the map may change meanwhile."""

@@ -3,8 +3,8 @@
 
 A packet reads its group and, a moment later, the group's devmap; were one of them old
 and the other new, its copies would leave by the wrong ports. So cloning is held while both
-are rewritten, and all running programs are waited for before and after: for those
-milliseconds each request goes to one server, and none is lost.
+are rewritten, and all running programs are waited for before and after: meanwhile each
+request goes to one server, and none is lost.
 
 A process that is killed in there leaves HOLD set, and rightly so: the tables may disagree.
 HOLD is part of what the switch is compared by, so the next change makes them agree and

@@ -116,13 +116,11 @@ def _write_addresses(
 def _delete(maps: Mapping[str, Map], keys: tuple[Key, ...]) -> None:
     """After the configuration: what is taken out is out of range by now. Servers last."""
     for table in (CLONE_PORTS, GROUPS, SERVERS):
-        for key in keys:
-            if key.table != table:
-                continue
-            if table == CLONE_PORTS:
-                maps[table].delete(number(key))
-            else:
-                maps[table].update(number(key), bytes(maps[table].value_size))
+        numbers = [number(key) for key in keys if key.table == table]
+        if table == CLONE_PORTS:
+            maps[table].delete_many(numbers)
+        else:
+            maps[table].update_many(dict.fromkeys(numbers, bytes(maps[table].value_size)))
         faults.reached(f"deleted-{table}")
 
 
