@@ -52,6 +52,10 @@ class Group(click.Group):
             if parent is not None or (refused := refusal(error)) is None:
                 raise
             _fail(refused)
+        except KeyboardInterrupt:
+            if parent is not None:
+                raise
+            _interrupted()
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -69,8 +73,7 @@ class Group(click.Group):
         except NetcloneError as error:
             _fail(error)
         except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
-            sys.exit(128 + signal.SIGINT)
+            _interrupted()
         except click.ClickException as error:
             if (failed := usage_error(error)) is None:
                 raise
@@ -85,6 +88,11 @@ class Group(click.Group):
 def _fail(error: NetcloneError) -> NoReturn:
     print_error(error)
     sys.exit(error.exit_status)
+
+
+def _interrupted() -> NoReturn:
+    click.echo("interrupted", err=True)
+    sys.exit(128 + signal.SIGINT)
 
 
 class LazyGroup(Group):
