@@ -216,7 +216,7 @@ class _Installation:
 
     def _remove_links(self) -> None:
         for port in self._attachment.ports:
-            xdp.release(self._attachment.link_pin(port))
+            xdp.release(self._attachment.link_pin(port), port.xdp_program)
 
     def _displace(self, port: Port) -> None:
         """--force: what the check before found is taken off, and put back on failure."""

@@ -62,7 +62,7 @@ def _refuse_hidden_pins(attachment: Attachment, namespace: netns.NetnsId) -> Non
         return
     present = set(interfaces.indices().values())
     for port in attachment.ports:
-        if port.ifindex not in present or attachment.link_pin(port).exists():
+        if port.ifindex not in present or _is_pinned(attachment, port):
             continue
         held = [program for _, program in xdp.query(port.ifindex).programs()]
         if port.xdp_program in held:
@@ -71,6 +71,12 @@ def _refuse_hidden_pins(attachment: Attachment, namespace: netns.NetnsId) -> Non
                 f"file system that is mounted at {pins.bpffs()}",
                 hint="run detach where attach ran: in the same mount namespace",
             )
+
+
+def _is_pinned(attachment: Attachment, port: Port) -> bool:
+    with contextlib.suppress(FileNotFoundError):
+        return kernel.pinned_link(attachment.link_pin(port)).program_id == port.xdp_program
+    return False
 
 
 def _of_interface(ifname: str, namespace: netns.NetnsId) -> Attachment | None:
@@ -91,7 +97,7 @@ def undo(attachment: Attachment, namespace: netns.NetnsId) -> None:
     live = attachment.is_of(namespace)
     # The last port attached goes first: clients' before servers'.
     for port in reversed(attachment.ports):
-        xdp.release(attachment.link_pin(port))
+        xdp.release(attachment.link_pin(port), port.xdp_program)
         faults.reached(f"detach-link-{port.name}")
     if live:
         present = set(interfaces.indices().values())
@@ -114,7 +120,7 @@ def _undo_tc(port: Port) -> None:
 
 def _forget(attachment: Attachment) -> None:
     for port in attachment.ports:
-        xdp.release(attachment.link_pin(port))
+        xdp.release(attachment.link_pin(port), port.xdp_program)
     pins.remove(Path(attachment.pin_dir))
     attachment.forget()
 

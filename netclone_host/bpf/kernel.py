@@ -11,6 +11,7 @@ import ctypes
 import enum
 import errno
 import os
+import stat
 from collections.abc import Iterator
 from ctypes import c_char, c_uint8, c_uint32, c_uint64
 from dataclasses import dataclass
@@ -201,9 +202,29 @@ def open_pin(path: Path) -> int:
     return libbpf.call("bpf_obj_get", os.fsencode(path))
 
 
-def pinned_link(path: Path) -> LinkInfo:
-    fd = open_pin(path)
+@contextlib.contextmanager
+def opened_link(path: Path) -> Iterator[tuple[int, LinkInfo]]:
+    """The XDP link that is pinned there, and a file descriptor for it. FileNotFoundError if there
+    is none, also where something else has its name."""
+    missing = FileNotFoundError(errno.ENOENT, "no XDP link is pinned there", str(path))
     try:
-        return link_info(fd)
+        fd = open_pin(path)
+    except PermissionError:
+        if stat.S_ISREG(path.lstat().st_mode):
+            raise
+        raise missing from None  # a directory, or what leads out of the BPF file system
+    try:
+        # What is no link has information of another kind.
+        if "link_id:" not in Path(f"/proc/self/fdinfo/{fd}").read_text():
+            raise missing
+        info = link_info(fd)
+        if info.type != LinkType.XDP:
+            raise missing
+        yield fd, info
     finally:
         os.close(fd)
+
+
+def pinned_link(path: Path) -> LinkInfo:
+    with opened_link(path) as (_, info):
+        return info

@@ -54,8 +54,8 @@ def require_mounted() -> None:
 
 
 def is_ours(path: Path) -> bool:
-    """Whether something in a directory of pins has a name that attach gives."""
-    return path.name.startswith((LINK, _MAP))
+    """Whether something in a directory of pins has a name that attach gives; no directory has."""
+    return path.name.startswith((LINK, _MAP)) and (path.is_symlink() or not path.is_dir())
 
 
 def remove(directory: Path) -> None:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from netclone_host.bpf import interfaces, journal, kernel, netns, salvage, tc, xdp
 from netclone_host.bpf.detach import undo
 from netclone_host.bpf.finding import find_moved, is_stale, names_now
@@ -104,9 +106,11 @@ def _own_program(port: Interface) -> int:
     cleared away before the new one comes."""
     for entry in journal.attachments(netns.current().inode):
         for known in entry.ports:
-            pin = entry.link_pin(known)
-            if known.ifindex == port.ifindex and pin.exists():
-                return kernel.pinned_link(pin).program_id
+            if known.ifindex != port.ifindex:
+                continue
+            with contextlib.suppress(FileNotFoundError):
+                if kernel.pinned_link(entry.link_pin(known)).program_id == known.xdp_program:
+                    return known.xdp_program
     return 0
 
 

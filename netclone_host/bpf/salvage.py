@@ -99,7 +99,9 @@ def _of_pins(directory: Path) -> Attachment:
     here = netns.current()
     entries = _entries(directory)
     configs = [_CONFIGS[entry.name] for entry in entries if entry.name in _CONFIGS]
-    ports = [_port_of(entry) for entry in entries if entry.name.startswith(pins.LINK)]
+    map_ids = _map_ids(entries)
+    links = [entry for entry in entries if entry.name.startswith(pins.LINK)]
+    ports = [_port_of(entry, map_ids) for entry in links]
     if not any(port.name == directory.name for port in ports):
         ports.append(Port(directory.name, 0))
     # The journal has the name of the first port, and so have the pins.
@@ -115,17 +117,18 @@ def _of_pins(directory: Path) -> Attachment:
         settings=_settings(directory),
     )
     if inode == here.inode and attachment.role != Role.SWITCH:
-        _find_filters(attachment, entries)
+        _find_filters(attachment, map_ids)
     return attachment
 
 
-def _port_of(link_pin: Path) -> Port:
+def _port_of(link_pin: Path, map_ids: set[int]) -> Port:
     port = Port(link_pin.name.removeprefix(pins.LINK), 0)
     try:
         link = kernel.pinned_link(link_pin)
     except OSError:
         return port
-    port.ifindex, port.xdp_program = link.ifindex, link.program_id
+    if _is_our_program(link.program_id, map_ids, {names.xdp for names in PROGRAMS.values()}):
+        port.ifindex, port.xdp_program = link.ifindex, link.program_id
     return port
 
 
@@ -142,11 +145,10 @@ def _settings(directory: Path) -> dict[str, int]:
     return {"server_id": config.sid, "workers": config.workers}
 
 
-def _find_filters(attachment: Attachment, entries: list[Path]) -> None:
+def _find_filters(attachment: Attachment, map_ids: set[int]) -> None:
     """The filter that uses the pinned maps; where no map is pinned, the one of our name."""
     first = attachment.ports[0]
     present = interfaces.indices()
-    map_ids = _map_ids(entries)
     if not map_ids:
         first.ifindex = first.ifindex or present.get(first.name, 0)
         if first.ifindex in present.values():
@@ -154,7 +156,7 @@ def _find_filters(attachment: Attachment, entries: list[Path]) -> None:
     # Without maps there is only the name to go by, and so the interface of the name.
     for ifindex in present.values() if map_ids else {first.ifindex} & set(present.values()):
         for priority, program in tc.egress_programs(ifindex):
-            if _is_our_filter(program, map_ids):
+            if _is_our_program(program, map_ids, {names.tc for names in PROGRAMS.values()}):
                 first.ifindex, first.tc_priority, first.tc_program = ifindex, priority, program
 
 
@@ -174,10 +176,11 @@ def _map_ids(entries: list[Path]) -> set[int]:
     return found
 
 
-def _is_our_filter(program: int, map_ids: set[int]) -> bool:
+def _is_our_program(program: int, map_ids: set[int], names: set[str | None]) -> bool:
+    """By the maps it uses; where none is known, by its name."""
     if map_ids:
         return bool(map_ids & set(kernel.map_ids_of_program(program)))
-    return _name_of(program) in {names.tc for names in PROGRAMS.values()}
+    return _name_of(program) in names
 
 
 def _our_program(ifindex: int) -> int:

@@ -164,6 +164,8 @@ def _health_from_afar(attachment: Attachment) -> str:
             return "unknown"
         except OSError:
             return "detached"
+        if link.program_id != port.xdp_program:
+            return "detached"
         if link.ifindex != port.ifindex:
             return "stale"
     return "attached"

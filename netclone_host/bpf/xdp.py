@@ -11,7 +11,7 @@ from ctypes import c_uint8, c_uint32
 from dataclasses import dataclass
 from pathlib import Path
 
-from netclone_host.bpf import kernel, libbpf
+from netclone_host.bpf import faults, kernel, libbpf
 from netclone_host.errors import UserError
 
 
@@ -89,22 +89,22 @@ def attach(program_fd: int, ifindex: int, mode: XdpMode) -> int:
         raise _why(error, program_fd, ifindex, mode) from None
 
 
-def release(link_pin: Path) -> None:
-    """Take a pinned link off its interface, if there is one, and remove its pin.
+def release(link_pin: Path, program_id: int) -> None:
+    """Take the pinned link of a program off its interface, if there is one, and remove its pin.
+    Of a link with another program, which is not ours, only the pin goes.
 
     The pin's removal alone would do it too, but in the background: the program would still be
-    there when this returns, and in the way of the next.
+    there when this returns, and in the way of the next. It comes last, because somebody else may
+    hold the link too, and without its pin nobody finds it again.
     """
     try:
-        link = kernel.open_pin(link_pin)
+        with kernel.opened_link(link_pin) as (link, info):
+            if info.program_id == program_id:
+                kernel.detach_link(link)
+                faults.reached(f"off-{link_pin.name}")
+            link_pin.unlink(missing_ok=True)
     except FileNotFoundError:
         return
-    try:
-        # The pin first: whoever dies between the two takes the link with him.
-        link_pin.unlink(missing_ok=True)
-        kernel.detach_link(link)
-    finally:
-        os.close(link)
 
 
 def _why(error: OSError, program_fd: int, ifindex: int, mode: XdpMode) -> ModeUnavailable:

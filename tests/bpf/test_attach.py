@@ -58,7 +58,8 @@ def test_a_host_is_attached_and_detached(
 def test_a_released_link_is_off_at_once(host: str) -> None:
     for _ in range(20):
         attachment = attach(server(host)).attachment
-        xdp.release(attachment.link_pin(attachment.ports[0]))
+        port = attachment.ports[0]
+        xdp.release(attachment.link_pin(port), port.xdp_program)
         assert mode_of(host) == []
         detach(host)
 

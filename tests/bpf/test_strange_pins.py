@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Something that is not ours stands where the pin of a link of ours was: detach takes off what is
+ours, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from netclone_host import topology
+from netclone_host.bpf import journal, kernel, netns, pins, state, xdp
+from netclone_host.bpf.attach import AttachRequest, attach
+from netclone_host.bpf.loader import Role
+from netclone_host.bpf.xdp import XdpMode
+from netclone_host.cli import main
+
+from .conftest import TOPOLOGY, Namespace, run
+from .test_crash import die_at
+
+
+def host(*words: str) -> Result:
+    return CliRunner().invoke(main, words)
+
+
+def programs_on(ifname: str) -> list[tuple[str, int]]:
+    return xdp.query(socket.if_nametoindex(ifname)).programs()
+
+
+@pytest.fixture
+def link_pin(switch_ports: list[str]) -> Iterator[Path]:
+    """Where the link of port p1 of an attached switch is pinned."""
+    request = AttachRequest(tuple(switch_ports), Role.SWITCH, topology=topology.loads(TOPOLOGY))
+    attachment = attach(request).attachment
+    yield attachment.link_pin(attachment.port("p1"))
+    assert [programs_on(port) for port in switch_ports] == [[], [], []]
+
+
+@pytest.fixture
+def foreign_link(namespace: Namespace, own_bpffs: Path, not_ours: Path) -> Iterator[int]:
+    """A link of somebody else's, on `other`."""
+    namespace.veth("other", "other-wire")
+    pin = own_bpffs / "somebody"
+    run("bpftool", "prog", "load", str(not_ours), str(pin), "type", "xdp")
+    program = kernel.open_pin(pin)
+    pin.unlink()
+    link = kernel.create_xdp_link(program, socket.if_nametoindex("other"), XdpMode.NATIVE.flag)
+    os.close(program)
+    yield link
+    assert len(programs_on("other")) == 1
+    os.close(link)
+
+
+def a_map(pin: Path) -> None:
+    """Of the counters: the number of its type is that of an XDP link."""
+    counters = kernel.open_pin(pin.parent / "nc_counters")
+    kernel.pin(counters, pin)
+    os.close(counters)
+
+
+def a_dead_end(pin: Path) -> None:
+    pin.symlink_to("/nowhere")
+
+
+def a_way_out(pin: Path) -> None:
+    pin.symlink_to("/etc/passwd")
+
+
+def nothing(_pin: Path) -> None:
+    pass
+
+
+@pytest.mark.parametrize("put", [a_map, a_dead_end, a_way_out, nothing])
+def test_what_is_no_link_is_in_nobodys_way(link_pin: Path, put: Callable[[Path], None]) -> None:
+    link_pin.unlink()
+    put(link_pin)
+    assert [state.health(one) for one in state.attachments()] == ["detached"]
+    done = host("detach", "p0")
+    assert done.exit_code == 0, done.output
+    assert not pins.root().exists()
+
+
+def test_a_directory_stays(link_pin: Path) -> None:
+    link_pin.unlink()
+    link_pin.mkdir()
+    done = host("detach", "p0")
+    assert done.exit_code == 0, done.output
+    assert list(link_pin.parent.iterdir()) == [link_pin]
+    assert "not attached" in host("status").output
+    link_pin.rmdir()
+    pins.remove(link_pin.parent)
+
+
+@pytest.mark.parametrize("with_journal", [True, False])
+def test_a_foreign_link_stays_on(link_pin: Path, foreign_link: int, with_journal: bool) -> None:
+    link_pin.unlink()
+    kernel.pin(foreign_link, link_pin)
+    if not with_journal:
+        (journal.run_dir() / f"net-{netns.current().inode}" / "p0.json").unlink()
+    done = host("detach", "p0")
+    assert done.exit_code == 0, done.output
+    assert not pins.root().exists() and len(programs_on("other")) == 1
+
+
+def test_a_link_of_which_the_pin_was_replaced_is_told(link_pin: Path, foreign_link: int) -> None:
+    link = kernel.open_pin(link_pin)
+    link_pin.unlink()
+    kernel.pin(foreign_link, link_pin)
+    refused = host("detach", "p0")
+    assert refused.exit_code == 2 and "its pin is not in the BPF file system" in refused.output
+    os.close(link)
+    link_pin.unlink()
+    while programs_on("p1"):
+        pass  # the kernel lets go of it in the background
+    assert host("detach", "p0").exit_code == 0
+
+
+def test_a_link_that_somebody_else_holds_too_is_taken_off_after_a_crash(link_pin: Path) -> None:
+    held = [kernel.open_pin(link_pin.with_name(f"link-p{i}")) for i in range(3)]
+    die_at(0, lambda: host("detach", "p0"))
+    assert programs_on("p2") == [] and link_pin.with_name("link-p2").exists()
+    done = host("detach", "p0")
+    assert done.exit_code == 0, done.output
+    for link in held:
+        assert kernel.link_info(link).ifindex == 0
+        os.close(link)
