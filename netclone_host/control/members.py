@@ -9,7 +9,7 @@ next change, of whatever kind, starts from tables that do agree (`settled`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from netclone_host.control.plan import ServerEntry, SwitchTables
@@ -27,19 +27,24 @@ def unfinished(tables: SwitchTables) -> bool:
 def settled(tables: SwitchTables, written: list[Pair]) -> SwitchTables:
     """The tables of the largest set of servers whose groups are all there.
 
-    `written` are the groups from GRP 1 on as the group table has them, in range or not. A
-    server that a killed change was to add is in if its groups were written, and out if only
+    A server that a killed change was to add is in if its groups were written, and out if only
     its address was; one that was to go is out if the others were numbered anew, else in.
     Either way no client draws a group that there is not: clients are told last of a server that
     comes, and first of one that goes.
     """
-    for n_servers in range(len(tables.servers), 1, -1):
+    return _of(tables, {sid: tables.servers[sid] for sid in whole(tables.servers, written)})
+
+
+def whole(servers: Collection[int], written: list[Pair]) -> list[int]:
+    """The largest set of servers whose groups are all there; all of them if there is none.
+
+    `written` are the groups from GRP 1 on as the group table has them, in range or not."""
+    for n_servers in range(len(servers), 1, -1):
         first = written[: n_servers * (n_servers - 1)]
         named = sorted({sid for pair in first for sid in pair})
-        whole = len(named) == n_servers and first == group_pairs(named)
-        if whole and tables.servers.keys() >= set(named):
-            return _of(tables, {sid: tables.servers[sid] for sid in named})
-    return _of(tables, tables.servers)
+        if len(named) == n_servers and first == group_pairs(named) and set(named) <= set(servers):
+            return named
+    return sorted(servers)
 
 
 def _of(tables: SwitchTables, servers: dict[int, ServerEntry]) -> SwitchTables:

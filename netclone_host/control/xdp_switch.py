@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from netclone_host.bpf import abi, faults, libbpf, maps, state
 from netclone_host.bpf.journal import Attachment
 from netclone_host.bpf.maps import Map
-from netclone_host.control import hold, plan, xdp, xdp_check, xdp_read
+from netclone_host.control import hold, members, plan, xdp, xdp_check, xdp_read
 from netclone_host.control.entries import Action, Changes, Key, Plan
 from netclone_host.control.gone import GonePort
 from netclone_host.control.xdp_fields import config_value, number, of_table, port_of, server_entry
@@ -80,14 +80,26 @@ class XdpSwitch:
 def _forget(maps: Mapping[str, Map], changes: Changes, before: abi.SwitchConfig) -> None:
     """What was known of an earlier server of the same id does not hold for a new one; and what
     servers owed before failures were looked for has not been cleared since by their answers."""
-    new = {number(key) for key in of_table(changes.insert, SERVERS)}
+    written = {**changes.modify, **changes.insert}
+    new = {number(key) for key in of_table(written, SERVERS)}
+    # A removal that was killed may have left the server's row, and no group.
+    new |= xdp_read.address_table(maps[SERVERS]).keys() - _asked(maps, before)
     for sid in new:
         maps[STATE].update(sid, 0)
-    config = of_table({**changes.modify, **changes.insert}, CONFIG).values()
+    config = of_table(written, CONFIG).values()
     now_looked_for = any(dict(action.params)["server_timeout_ns"] for action in config)
     of_all = now_looked_for and not before.server_timeout_ns
     for sid in range(abi.MAX_SERVERS) if of_all else new:
         maps[HEALTH].update(sid, abi.Health())
+
+
+def _asked(maps: Mapping[str, Map], before: abi.SwitchConfig) -> set[int]:
+    """Servers that take part: those of the groups in range; where a change was killed that was
+    writing these, those whose groups are all there."""
+    pairs = xdp_read.group_table(maps[GROUPS])[1:]
+    if before.flags & abi.SwitchFlag.HOLD:
+        return set(members.whole(xdp_read.address_table(maps[SERVERS]), pairs))
+    return {sid for pair in pairs[: before.n_groups] for sid in pair}
 
 
 def _write_addresses(

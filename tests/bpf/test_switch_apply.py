@@ -105,6 +105,16 @@ def test_nothing_old_holds_for_a_new_server(rack: Topology) -> None:
     assert (known_of(1), known_of(2)) == ((7, 5), (0, 0))
 
 
+def test_nothing_old_holds_for_another_machine_in_a_servers_place(rack: Topology) -> None:
+    bring(timed(rack, 1000))
+    for sid in (0, 1):
+        remember(sid, queue=7, owed=5)
+    other = dataclasses.replace(rack.servers[1], mac="02:00:00:00:01:99")
+    servers = (rack.servers[0], other, rack.servers[2])
+    bring(timed(dataclasses.replace(rack, servers=servers), 1000))
+    assert (known_of(0), known_of(1)) == ((7, 5), (0, 0))
+
+
 def test_debts_from_when_failures_were_not_looked_for_are_none(rack: Topology) -> None:
     """Then no answer clears what a server owes."""
     bring(timed(rack, 1000))

@@ -25,7 +25,7 @@ from netclone_host.topology import Topology, group_pairs
 
 from .conftest import TOPOLOGY
 from .test_crash import die_at, steps_of
-from .test_switch_apply import THIRD, bring, config, rack
+from .test_switch_apply import THIRD, bring, config, known_of, rack, remember, timed
 
 __all__ = ["rack"]
 HOLD = abi.SwitchFlag.HOLD
@@ -211,6 +211,24 @@ def test_a_server_that_goes_is_never_asked_again_once_it_is_out_of_the_groups(
         assert switch("set", "--no-racksched").exit_code == 0
         assert servers_now() == [0, 2]
         assert switch("add-server", "1", *SECOND_SERVER).exit_code == 0
+
+
+@pytest.mark.parametrize("step", STEPS[STEPS.index("groups") :])
+@pytest.mark.parametrize("added_by", ["verb", "apply"])
+def test_nothing_old_holds_for_a_server_that_comes_back_after_a_removal_that_was_killed(
+    rack: Topology, step: str, added_by: str
+) -> None:
+    """With RackSched a state that nothing brings down would keep every request away from it."""
+    assert switch("set", "--server-timeout", "1000").exit_code == 0
+    remember(0, queue=7, owed=5)
+    remember(1, queue=7, owed=5)
+    assert killed_at(step, "remove-server", "1")
+    if added_by == "verb":
+        assert switch("add-server", "1", *SECOND_SERVER).exit_code == 0
+    else:
+        bring(timed(rack, 1000))
+    assert servers_now() == [0, 1, 2]
+    assert (known_of(0), known_of(1)) == ((7, 5), (0, 0))
 
 
 def test_another_verb_starts_from_what_is_settled(rack: Topology) -> None:
