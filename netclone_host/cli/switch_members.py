@@ -96,11 +96,13 @@ def add_server(
     target = target_of(rack, port)
     given = _given(ip4, ip6, mac, switch_port)
 
-    def from_file(index: int) -> ServerEntry:
-        return _from_topology(target.plan, index, path, sid)
+    def entry_at(index: int) -> ServerEntry:
+        entry = given or _from_topology(target.plan, index, path, sid)
+        _refuse_addresses_of_clients(target.plan, sid, entry)
+        return entry
 
     with changing_switches(target) as switches:
-        n_servers = _add(target, switches, sid, lambda index: given or from_file(index))
+        n_servers = _add(target, switches, sid, entry_at)
         told = tell_clients(target, n_servers)
     click.echo(f"server {sid} added: {_sentence(target, told, n_servers)}")
 
@@ -144,6 +146,18 @@ def _given(
     )
     ip4_address, ip6_address = read.addresses()
     return ServerEntry(mac_bytes(read.mac("mac")), ip4_address, ip6_address, read.port("port"))
+
+
+def _refuse_addresses_of_clients(plan: Plan | None, sid: int, entry: ServerEntry) -> None:
+    """UserError where a rack's client would get the requests; elsewhere no client is known."""
+    for client in plan.clients if plan else []:
+        theirs = {"ip4": client.ip4, "ip6": client.ip6, "mac": mac_bytes(client.mac)}
+        for what, value in theirs.items():
+            if value is not None and value == getattr(entry, what):
+                raise UserError(
+                    f"client {client.name} has the same {what} as the new server {sid}",
+                    hint="every server needs addresses of its own",
+                )
 
 
 def _from_topology(plan: Plan | None, index: int, path: Path | None, sid: int) -> ServerEntry:

@@ -188,6 +188,18 @@ def test_a_silent_server_is_found_failed_and_comes_back_by_itself(rack_of_four: 
         (["add-server", "300"], "out of range", "0 to 255"),
         (["add-server", "9"], "no server with id 9", "0, 1, 2, 3"),
         (["add-server", "9", "--ip4", "10.0.1.9"], "needs a MAC address", "--mac"),
+        *(
+            (
+                ["add-server", "9", "--switch-port", "c1", *addresses],
+                f"client c1 has the same {what}",
+                "addresses of its own",
+            )
+            for what, addresses in {
+                "ip4": ["--ip4", "10.0.1.1", "--mac", "02:00:00:00:03:01"],
+                "ip6": ["--ip6", "fd00:1:0::1", "--mac", "02:00:00:00:03:01"],
+                "mac": ["--ip4", "10.0.1.99", "--mac", "02:00:00:00:02:00"],
+            }.items()
+        ),
         (["set"], "nothing to set", "--racksched"),
         (["set", "--server-timeout", "-1"], "out of range", "0 (off)"),
         (["set", "--server-timeout", "9"], "out of range", "10 to"),
