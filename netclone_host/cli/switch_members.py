@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -23,8 +24,8 @@ from netclone_host.cli.switch_target import (
 )
 from netclone_host.control.plan import ServerEntry, mac_bytes
 from netclone_host.errors import UserError
-from netclone_host.rack.plan import Plan
-from netclone_host.topology import MAX_SERVERS, Server
+from netclone_host.rack.plan import TRUNK, Plan
+from netclone_host.topology import MAX_SERVERS, PortName, Server
 
 # Requests that a client had stamped just before it was told may still be on their way.
 _ON_THE_WAY_S = 0.05
@@ -97,7 +98,10 @@ def add_server(
     given = _given(ip4, ip6, mac, switch_port)
 
     def entry_at(index: int) -> ServerEntry:
-        entry = given or _from_topology(target.plan, index, path, sid)
+        if given is None:
+            entry = _from_topology(target.plan, index, path, sid)
+        else:
+            entry = replace(given, port=_port_at(target.plan, index, given.port))
         _refuse_addresses_of_clients(target.plan, sid, entry)
         return entry
 
@@ -110,9 +114,14 @@ def add_server(
 def _add(
     target: Target, switches: Switches, sid: int, entry_at: Callable[[int], ServerEntry]
 ) -> int:
-    """Add the server to every switch; the number of servers then. What a command that was
-    killed had done is not done again."""
-    ready = {index for index, (_, switch) in enumerate(switches) if switch.has_server(sid)}
+    """Add the server to every switch, or to none if one of them cannot have it; the number of
+    servers then. What a command that was killed had done is not done again."""
+    entries = [entry_at(index) for index in range(len(switches))]
+    ready = set()
+    for index, (namespace, switch) in enumerate(switches):
+        with inside(namespace):
+            if switch.has_server(sid) and switch.tables().servers[sid] == entries[index]:
+                ready.add(index)
     if len(ready) == len(switches):
         n_servers = len(switches[0][1].tables().servers)
         if not all_clients_know(target, n_servers):
@@ -122,7 +131,7 @@ def _add(
     for index, (namespace, switch) in enumerate(switches):
         if index not in ready:
             with inside(namespace):
-                desired[index] = switch.with_server(sid, entry_at(index))
+                desired[index] = switch.with_server(sid, entries[index])
     for index, tables in desired.items():
         namespace, switch = switches[index]
         with inside(namespace):
@@ -146,6 +155,22 @@ def _given(
     )
     ip4_address, ip6_address = read.addresses()
     return ServerEntry(mac_bytes(read.mac("mac")), ip4_address, ip6_address, read.port("port"))
+
+
+def _port_at(plan: Plan | None, index: int, port: PortName) -> PortName:
+    """The port as a switch of the rack has it: what sits behind another one is behind the trunk.
+
+    UserError if no switch of a rack of several has it, or all: behind which, has to be known."""
+    if plan is None or len(plan.switches) == 1:
+        return port
+    ports = [node.ports(plan) for node in plan.switches]
+    if sum(port in some for some in ports) != 1:
+        own = (name for some in ports for name in some if name != TRUNK)
+        raise UserError(
+            f"{port} is not a port that one of the rack's switches has a host behind",
+            hint=f"give --switch-port one of {', '.join(own)}",
+        )
+    return port if port in ports[index] else TRUNK
 
 
 def _refuse_addresses_of_clients(plan: Plan | None, sid: int, entry: ServerEntry) -> None:

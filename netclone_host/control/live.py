@@ -116,7 +116,7 @@ class LiveSwitch:
     def apply(self, desired: SwitchTables) -> None:
         """Bring the switch to the plan, under traffic. UserError, before anything is
         written, for a plan that does not fit it."""
-        self._check(desired)
+        self._checked(desired)
         backend.apply(XdpSwitch(self.attachment), tables_plan(desired))
 
     def has_server(self, sid: int) -> bool:
@@ -126,13 +126,13 @@ class LiveSwitch:
 
     def without_server(self, sid: int) -> SwitchTables:
         """The present tables with a server removed; UserError if that cannot be."""
-        return members.without_server(self.tables(), self.settled(), sid)
+        return self._checked(members.without_server(self.tables(), self.settled(), sid))
 
     def with_server(self, sid: int, entry: ServerEntry) -> SwitchTables:
         """The present tables with a server added; UserError if that cannot be."""
-        return members.with_server(self.tables(), self.settled(), sid, entry)
+        return self._checked(members.with_server(self.tables(), self.settled(), sid, entry))
 
-    def _check(self, desired: SwitchTables) -> None:
+    def _checked(self, desired: SwitchTables) -> SwitchTables:
         capacity = self.capacity()
         if len(desired.servers) > capacity:
             raise UserError(
@@ -149,6 +149,7 @@ class LiveSwitch:
                     "attached to",
                     hint=f"its ports are {', '.join(attached)}",
                 )
+        return desired
 
 
 @contextlib.contextmanager

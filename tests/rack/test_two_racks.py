@@ -13,7 +13,8 @@ from collections.abc import Iterator
 import pytest
 
 from netclone_host.bpf import faults, netns, state
-from netclone_host.control import running
+from netclone_host.control import live, running
+from netclone_host.control.attached import attached_switch
 from netclone_host.rack import build, status
 from netclone_host.rack.counting import Counting, difference
 from netclone_host.rack.plan import Plan, default_topology, make_plan
@@ -83,11 +84,13 @@ def test_status_knows_both_switches(two_racks: Plan) -> None:
     assert all(node["attached"] and node["mode"] == "native" for node in described.values())
 
 
-def member_verb(plan: Plan, verb: str, crash_at: str = "") -> subprocess.CompletedProcess[str]:
-    """`switch VERB` of server 3, killed at a step if one is named."""
+def member_verb(
+    plan: Plan, verb: str, crash_at: str = "", words: tuple[str, ...] = ("3",)
+) -> subprocess.CompletedProcess[str]:
+    """`switch VERB` of server 3, or of another, killed at a step if one is named."""
     program = "from netclone_host.cli import main; main(prog_name='netclone-host')"
     return subprocess.run(
-        [sys.executable, "-c", program, "switch", verb, "3", "--rack", plan.name],
+        [sys.executable, "-c", program, "switch", verb, *words, "--rack", plan.name],
         env={**os.environ, faults.CRASH_AT: crash_at},
         capture_output=True,
         text=True,
@@ -123,4 +126,41 @@ def test_clients_that_were_not_told_of_a_new_server_are_told_by_repeating(two_ra
     assert servers_known(two_racks) == {"sw": 4, "sw2": 4, "c1": 3}
     again = member_verb(two_racks, "add-server")
     assert again.returncode == 0 and "1 clients told" in again.stdout, again.stderr
+    assert servers_known(two_racks) == {"sw": 4, "sw2": 4, "c1": 4}
+
+
+NEW_SERVER = ("7", "--ip4", "10.0.1.150", "--mac", "02:00:00:00:01:50")
+
+
+def ports_of(plan: Plan, sid: int) -> dict[str, str]:
+    """Where each switch has a server."""
+    found = {}
+    for node in plan.switches:
+        with netns.entered(node.netns), live.opened(attached_switch(None, "--port")) as switch:
+            servers = switch.tables().servers
+            found |= {node.name: str(servers[sid].port)} if sid in servers else {}
+    return found
+
+
+def test_a_new_server_behind_one_switch_is_behind_the_trunk_of_the_other(two_racks: Plan) -> None:
+    for port, where in {
+        "s2": {"sw": "s2", "sw2": "trunk"},
+        "s3": {"sw": "trunk", "sw2": "s3"},
+    }.items():
+        words = (*NEW_SERVER, "--switch-port", port)
+        assert member_verb(two_racks, "add-server", "deleted-nc_servers", words).returncode < 0
+        elsewhere = (*NEW_SERVER[:4], "02:00:00:00:01:51", "--switch-port", port)
+        refused = member_verb(two_racks, "add-server", words=elsewhere)
+        assert refused.returncode == 2 and "already has a server 7" in refused.stderr
+        added = member_verb(two_racks, "add-server", words=words)
+        assert added.returncode == 0, added.stderr
+        assert ports_of(two_racks, 7) == where
+        assert member_verb(two_racks, "remove-server", words=("7",)).returncode == 0
+
+
+@pytest.mark.parametrize("port", ["trunk", "s9"])
+def test_a_server_that_one_switch_cannot_have_none_has(two_racks: Plan, port: str) -> None:
+    refused = member_verb(two_racks, "add-server", words=(*NEW_SERVER, "--switch-port", port))
+    assert refused.returncode == 2 and "c1, s1, s2, s3, s4" in refused.stderr
+    assert ports_of(two_racks, 7) == {}
     assert servers_known(two_racks) == {"sw": 4, "sw2": 4, "c1": 4}
