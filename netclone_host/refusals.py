@@ -14,6 +14,7 @@ _HINTS = {
     errno.EDQUOT: "make room there",
     errno.EFBIG: "raise the limit of a file's size (ulimit -f)",
     errno.ENOTDIR: "something else stands where a directory has to be: take it away",
+    errno.EEXIST: "something else stands there: take it away",
     errno.EROFS: "mount it writable, or name another place",
     errno.EMFILE: "raise the limit of open files (ulimit -n)",
     errno.ENFILE: "raise the limit of open files (sysctl fs.file-max)",

@@ -193,13 +193,24 @@ def _no_more(link_id: int) -> bool:
     return False
 
 
+@contextlib.contextmanager
+def _at(path: Path) -> Iterator[None]:
+    """An error inside says where."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+
+
 def pin(fd: int, path: Path) -> None:
-    libbpf.call("bpf_obj_pin", fd, os.fsencode(path))
+    with _at(path):
+        libbpf.call("bpf_obj_pin", fd, os.fsencode(path))
 
 
 def open_pin(path: Path) -> int:
     """A file descriptor for what is pinned there."""
-    return libbpf.call("bpf_obj_get", os.fsencode(path))
+    with _at(path):
+        return libbpf.call("bpf_obj_get", os.fsencode(path))
 
 
 @contextlib.contextmanager

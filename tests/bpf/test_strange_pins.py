@@ -95,6 +95,23 @@ def test_a_directory_stays(link_pin: Path) -> None:
     pins.remove(link_pin.parent)
 
 
+@pytest.mark.parametrize("name", ["nc_state", "link-p1"])
+def test_what_stands_in_the_way_of_a_pin_is_named(
+    switch_ports: list[str], tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "rack.toml").write_text(TOPOLOGY)
+    words = (*switch_ports, "--role", "switch", "--topology", str(tmp_path / "rack.toml"))
+    in_the_way = pins.directory(netns.current().inode, "p0") / name
+    in_the_way.mkdir(parents=True)
+    refused = host("attach", *words)
+    assert refused.exit_code == 2
+    assert f"File exists ({in_the_way})\nhint: something else stands there" in refused.output
+    assert [programs_on(port) for port in switch_ports] == [[], [], []]
+    assert list(in_the_way.parent.iterdir()) == [in_the_way]
+    in_the_way.rmdir()
+    pins.remove(in_the_way.parent)
+
+
 @pytest.mark.parametrize("with_journal", [True, False])
 def test_a_foreign_link_stays_on(link_pin: Path, foreign_link: int, with_journal: bool) -> None:
     link_pin.unlink()
