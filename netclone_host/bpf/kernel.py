@@ -208,9 +208,15 @@ def pin(fd: int, path: Path) -> None:
 
 
 def open_pin(path: Path) -> int:
-    """A file descriptor for what is pinned there."""
+    """A file descriptor for what is pinned there. FileNotFoundError also for what cannot be a pin:
+    a directory, or a link that leads out of the BPF file system."""
     with _at(path):
-        return libbpf.call("bpf_obj_get", os.fsencode(path))
+        try:
+            return libbpf.call("bpf_obj_get", os.fsencode(path))
+        except PermissionError:
+            if stat.S_ISREG(path.lstat().st_mode):
+                raise
+            raise FileNotFoundError(errno.ENOENT, "nothing is pinned there") from None
 
 
 @contextlib.contextmanager
@@ -218,12 +224,7 @@ def opened_link(path: Path) -> Iterator[tuple[int, LinkInfo]]:
     """The XDP link that is pinned there, and a file descriptor for it. FileNotFoundError if there
     is none, also where something else has its name."""
     missing = FileNotFoundError(errno.ENOENT, "no XDP link is pinned there", str(path))
-    try:
-        fd = open_pin(path)
-    except PermissionError:
-        if stat.S_ISREG(path.lstat().st_mode):
-            raise
-        raise missing from None  # a directory, or what leads out of the BPF file system
+    fd = open_pin(path)
     try:
         # What is no link has information of another kind.
         if "link_id:" not in Path(f"/proc/self/fdinfo/{fd}").read_text():

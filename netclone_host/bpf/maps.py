@@ -49,6 +49,11 @@ class _MapInfo(ctypes.Structure):
     ]
 
 
+def is_map(fd: int) -> bool:
+    """Whether what a pin was opened as is a map, and no program or link."""
+    return "map_id:" in Path(f"/proc/self/fdinfo/{fd}").read_text()
+
+
 @dataclass(frozen=True)
 class Map:
     """A map by its file descriptor; keys and values are bytes of the sizes given.
@@ -69,6 +74,15 @@ class Map:
         return cls(
             fd, info.name.decode(), info.type, info.key_size, info.value_size, info.max_entries
         )
+
+    @classmethod
+    def pinned_as(cls, name: str, fd: int) -> Map | None:
+        """The map of what was pinned under a map's own name; None if it is something else: then
+        neither its kind nor its sizes are what the name promises."""
+        if not is_map(fd):
+            return None
+        found = cls.of(fd)
+        return found if found.name == name else None
 
     @property
     def per_cpu(self) -> bool:

@@ -138,9 +138,12 @@ def _settings(directory: Path) -> dict[str, int]:
     except OSError:
         return {}
     try:
-        value = maps.Map.of(fd).lookup(0) or b""
+        table = maps.Map.pinned_as("nc_server_cfg", fd)
+        value = table.lookup(0) if table else None
     finally:
         os.close(fd)
+    if value is None:
+        return {}
     config = abi.ServerConfig.from_buffer_copy(value)
     return {"server_id": config.sid, "workers": config.workers}
 
@@ -170,7 +173,8 @@ def _map_ids(entries: list[Path]) -> set[int]:
         except OSError:
             continue
         try:
-            found.add(maps.map_id(fd))
+            if maps.is_map(fd):
+                found.add(maps.map_id(fd))
         finally:
             os.close(fd)
     return found

@@ -52,7 +52,7 @@ def attached_to(ifname: str) -> Attachment:
 
 @contextmanager
 def pinned_map(attachment: Attachment, name: str) -> Iterator[Map]:
-    """A map of the attachment. UserError if its pin is gone."""
+    """A map of the attachment. UserError if its pin is gone, or something else stands there."""
     path = Path(attachment.pin_dir) / name
     try:
         fd = kernel.open_pin(path)
@@ -69,7 +69,13 @@ def pinned_map(attachment: Attachment, name: str) -> Iterator[Map]:
             hint=f"'netclone-host detach {attachment.ifnames[0]}', then attach again",
         ) from None
     try:
-        yield Map.of(fd)
+        table = Map.pinned_as(name, fd)
+        if table is None:
+            raise UserError(
+                f"the pin {path} is not that of the map {name}",
+                hint=f"'netclone-host detach {attachment.ifnames[0]}', then attach again",
+            )
+        yield table
     finally:
         os.close(fd)
 

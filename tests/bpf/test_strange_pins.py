@@ -79,8 +79,34 @@ def test_what_is_no_link_is_in_nobodys_way(link_pin: Path, put: Callable[[Path],
     link_pin.unlink()
     put(link_pin)
     assert [state.health(one) for one in state.attachments()] == ["detached"]
+    groups = link_pin.with_name("nc_groups")
+    if put is not a_map:
+        groups.unlink()
+        put(groups)
+        refused = host("switch", "show")
+        assert refused.exit_code == 2 and f"the pin {groups} is gone" in refused.output
     done = host("detach", "p0")
     assert done.exit_code == 0, done.output
+    assert not pins.root().exists()
+
+
+@pytest.mark.parametrize("name", ["nc_groups", "nc_switch_cfg", "nc_servers"])
+@pytest.mark.parametrize("other", ["nc_counters", "nc_fdb", "link-p1"])
+def test_another_thing_under_the_name_of_a_map_is_told(
+    link_pin: Path, name: str, other: str
+) -> None:
+    """Read as the map of the name it would be read beyond its end."""
+    pin = link_pin.with_name(name)
+    pin.unlink()
+    there = kernel.open_pin(link_pin.with_name(other))
+    kernel.pin(there, pin)
+    os.close(there)
+    for words in (("show",), ("set", "--racksched"), ("remove-server", "1")):
+        refused = host("switch", *words)
+        assert refused.exit_code == 2, refused.output
+        assert f"the pin {pin} is not that of the map {name}\nhint:" in refused.output
+    assert host("status").exit_code == 0
+    assert host("detach", "p0").exit_code == 0
     assert not pins.root().exists()
 
 
