@@ -89,6 +89,8 @@ class StoreProcess(Running):
             command = [
                 self._program, "-s", path, "-m", str(self._memory_mb), "-t", "4", "-u", "root",
             ]  # fmt: skip
+        # A sweep that is killed stops nothing any more: the kernel ends its stores then.
+        command = ["setpriv", "--pdeathsig", "KILL", *command]
         if self._netns is not None:
             command = ["nsenter", f"--net={self._netns}", *command]
         return command

@@ -7,7 +7,11 @@ import ctypes
 import math
 import shutil
 import socket
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -47,6 +51,29 @@ def store(request: pytest.FixtureRequest) -> Iterator[StoreProcess]:
         load_objects(running, OBJECTS, done.append)
         assert done[-1] == OBJECTS
         yield running
+
+
+HOLDER = """
+import sys, time
+from loadgen.stores.process import StoreKind, StoreProcess
+with StoreProcess(StoreKind(int(sys.argv[1])), 1000) as store:
+    print(store._process.pid, store.socket_path.parent, flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_store_ends_with_a_process_that_is_killed(kind: StoreKind) -> None:
+    program = [sys.executable, "-c", HOLDER, str(int(kind))]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        pid, directory = holder.stdout.readline().split()
+        holder.kill()
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{pid}/exe").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    shutil.rmtree(directory)
 
 
 def spoil(store: StoreProcess, numbers: range) -> None:
