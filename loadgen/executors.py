@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures import as_completed as completed
@@ -13,6 +15,8 @@ from typing import Any, TypeVar
 from netclone_host.errors import UserError
 
 Result = TypeVar("Result")
+
+_PR_SET_PDEATHSIG = 1
 
 
 def run_jobs(
@@ -36,15 +40,30 @@ def run_jobs(
         return
     # Forked, so that the workers need not import everything again; they only compute.
     context = multiprocessing.get_context("fork")
-    pool = ProcessPoolExecutor(count, mp_context=context)
+    pool = ProcessPoolExecutor(
+        count, mp_context=context, initializer=_end_with, initargs=(os.getpid(),)
+    )
+    others = set(multiprocessing.active_children())
     try:
         futures: dict[Future[Result], int] = {
             pool.submit(function, *given): i for i, given in enumerate(arguments)
         }
         for future in completed(futures):
             yield futures.pop(future), future.result()
+    except BaseException:
+        # Nobody waits for what they compute, and a signal's handler would not end them.
+        for worker in set(multiprocessing.active_children()) - others:
+            worker.kill()
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _end_with(parent: int) -> None:
+    """A worker whose parent is killed would compute on, and then wait for ever."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def _on_cluster(
