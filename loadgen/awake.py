@@ -62,6 +62,7 @@ def _spinning(roots: list[Path]) -> Iterator[None]:
         stderr=subprocess.DEVNULL,
         start_new_session=True,  # its interrupts, and its share of a processor, are not ours
     )
+    assert process.stdout is not None
     try:
         select.select([process.stdout], [], [], _BEGIN_S)
         yield

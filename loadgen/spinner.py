@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""``spinner.py LIBRARY CPU,CPU.. GROUP..``: spins on each processor at the lowest priority, in these
-control groups, until its standard input ends or its parent is gone. Started by loadgen/awake.py;
-nothing else is imported here, so that it begins at once.
+"""``spinner.py LIBRARY CPU,CPU.. GROUP..``: spins on each processor at the lowest priority, in
+these control groups, until its standard input ends or its parent is gone. Started by
+loadgen/awake.py; nothing else is imported here, so that it begins at once.
 
 It is a process of its own since a priority counts only inside a scheduling group: the kernel
 first divides a processor among groups (control groups, or sessions where it groups by them), and

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import functools
 import os
 import signal
 import subprocess
@@ -250,8 +251,13 @@ def cpu_groups() -> Iterator[tuple[str, str]]:
     finally:
         (CPU_HIERARCHY / "cgroup.procs").write_text("0")
         for at in made:
-            eventually(lambda at=at: not (at / "cgroup.procs").read_text())
+            procs = at / "cgroup.procs"
+            eventually(functools.partial(is_empty, procs))
             at.rmdir()
+
+
+def is_empty(procs: Path) -> bool:
+    return not procs.read_text()
 
 
 def test_a_spinner_hinders_no_other_group_and_ends_at_once(
