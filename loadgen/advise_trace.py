@@ -17,6 +17,7 @@ import numpy as np
 
 from loadgen.distributions import FloatArray
 from loadgen.durations import parse_duration_ns
+from loadgen.files import read_text
 from netclone_host.errors import UserError
 
 LOST = ("", "lost", "inf", "timeout")
@@ -53,7 +54,7 @@ def read_trace(path: Path) -> tuple[list[str], list[FloatArray]]:
     """Names of the services, and the sorted times in ms of each. Raises `UserError`."""
     hint = "give a CSV file, one column a service, times as 12.5 (ms) or 12.5ms"
     try:
-        rows = [row for row in csv.reader(path.read_text().splitlines()) if row]
+        rows = [row for row in csv.reader(read_text(path).splitlines()) if row]
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"cannot read '{path}': {error}", hint) from error
     if not rows:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from loadgen.distributions import Distribution, Kind, parse_distribution
+from loadgen.durations import whole_number
 from loadgen.native import NativeDist, native_distribution
 from netclone_host.errors import UserError
 
@@ -53,9 +54,10 @@ def parse_arrivals(text: str) -> Arrivals:
         case "constant" if not rest:
             return CONSTANT
         case "bursty":
-            if not rest.isdigit() or not 1 <= int(rest) <= 10_000:
+            at_once = whole_number(rest, 0)
+            if not 1 <= at_once <= 10_000:
                 raise UserError(f"arrivals '{text}', part 1: '{rest}' is not 1 to 10000", hint)
-            return Arrivals(text.strip(), Kind.EXP, int(rest))
+            return Arrivals(text.strip(), Kind.EXP, at_once)
         case "trace":
             return Arrivals(text.strip(), Kind.TRACE, trace=parse_distribution(text))
         case _:

@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from loadgen.durations import parse_duration_ns
+from loadgen.files import read_text
 from netclone_host.errors import UserError
 
 FloatArray = npt.NDArray[np.float64]
@@ -229,7 +230,7 @@ def _read_trace(text: str, name: str) -> Distribution:
     if not name:
         raise UserError(f"distribution '{text}': no file named", "write it as trace:FILE")
     try:
-        lines = Path(name).read_text().splitlines()
+        lines = read_text(Path(name)).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text file"
         raise UserError(

@@ -40,6 +40,12 @@ def parse_duration_ns(
     return value
 
 
+def whole_number(text: str, otherwise: int) -> int:
+    """What the digits 0 to 9 of `text` say, and no other script's; `otherwise` if they are none, or
+    more than any number here has."""
+    return int(text) if re.fullmatch("[0-9]{1,20}", text) else otherwise
+
+
 def format_duration(ns: float) -> str:
     """`ns` nanoseconds with the largest unit that keeps the number at 1 or above."""
     for unit in ("s", "ms", "us"):

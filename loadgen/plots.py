@@ -21,6 +21,8 @@ from matplotlib import pyplot as plt
 from loadgen.records import RunRecord, atomic_file
 from netclone_host.errors import UserError
 
+matplotlib.rcParams["text.parse_math"] = False  # names and titles are no formulas
+
 # Shade (dark to light), dashes, marker; beyond the list they start again.
 _STYLES: tuple[tuple[str, str | tuple[int, tuple[int, ...]], str], ...] = (
     ("#000000", "-", "o"),
@@ -113,7 +115,8 @@ def plot_records(
     axes.set_yscale("log")
     axes.set_xlabel("throughput (KRPS)")
     axes.set_ylabel(f"{_label(latency)} latency (us)")
-    axes.set_title(title or _title(records))
+    # An argument that is no UTF-8 has characters that cannot be drawn.
+    axes.set_title(title.encode(errors="replace").decode() or _title(records))
     axes.grid(True, which="both", alpha=0.3, linewidth=0.5)
     axes.legend(frameon=False)
     try:
@@ -122,8 +125,15 @@ def plot_records(
         plt.close(figure)
 
 
+def with_suffix(target: Path, suffix: str) -> Path:
+    """`target` with another suffix, or one. Raises `UserError` if it names no file."""
+    if not target.name or target.name == "..":
+        raise UserError(f"'{target}' names no file", "give a path such as out/latency")
+    return target.with_suffix(suffix)
+
+
 def _save(figure: object, target: Path, suffix: str) -> Path:
-    path = target.with_suffix(suffix)
+    path = with_suffix(target, suffix)
     with atomic_file(path, "wb") as out:
         figure.savefig(out, format=suffix[1:], dpi=150)  # type: ignore[attr-defined]
     return path

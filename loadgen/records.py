@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import IO, Any
 
+from loadgen.files import read_text
 from netclone_host.errors import UserError
 
 
@@ -148,15 +149,18 @@ def read_json(path: Path) -> list[RunRecord]:
     """Records that `write_json` wrote. Raises `UserError` for anything else."""
     hint = "give a file written by 'netclone-loadgen ... --json FILE'"
     try:
-        rows = json.loads(path.read_text())
+        rows = json.loads(read_text(path))
     except OSError as error:
         raise UserError(f"cannot read '{path}': {error.strerror}", hint) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"'{path}' is not JSON: {error}", hint) from error
     if not isinstance(rows, list):
         raise UserError(f"'{path}' is not a list of records", hint)
     return [_from_row(row, path, hint) for row in rows]
 
+
+_LARGEST = 1e30
+"""Nothing that is measured comes near it, and sums of many are still numbers."""
 
 _JSON_TYPES: dict[str, type | tuple[type, ...]] = {
     "str": str, "bool": bool, "int": int, "float": (int, float),
@@ -177,7 +181,16 @@ def _from_plain(value: object, annotation: str) -> object:
         isinstance(value, bool) and annotation != "bool"
     ):
         raise TypeError
+    if isinstance(value, int | float) and abs(value) > _LARGEST:
+        raise TypeError
+    if isinstance(value, str) and not _is_text(value):
+        raise TypeError
     return value
+
+
+def _is_text(value: str) -> bool:
+    """JSON can name halves of characters, which are no text."""
+    return not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 def _from_row(row: object, path: Path, hint: str) -> RunRecord:

@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass, field, replace
 
 from loadgen import simnative
+from loadgen.durations import LONGEST_NS
 from loadgen.native import native_workload
 from loadgen.simnative import FaultKind, Scheme
 from loadgen.workload import Workload
@@ -15,6 +16,7 @@ from netclone_host.errors import UserError
 
 MAX_CLIENTS = 100_000
 MAX_SLOTS_LOG2 = 24
+MAX_REQUESTS = 10**12
 PAPER_WORKERS = (15,) * 6
 """Six servers of 15 worker threads and a dispatcher (section 5.1)."""
 
@@ -142,12 +144,23 @@ class Point:
         if self.scheme not in simnative.SCHEMES:
             known = ", ".join(simnative.SCHEMES)
             raise UserError(f"unknown scheme '{self.scheme}'", f"known schemes: {known}")
+        if self.requests > MAX_REQUESTS:
+            raise UserError(
+                f"{self.requests} requests are too many", f"give {MAX_REQUESTS} or fewer"
+            )
         if not 0 < self.load <= 100:
             raise UserError(f"load {self.load:g} is out of range", "give more than 0, up to 100")
         if not 1 <= self.replications <= self.requests:
             raise UserError(
                 f"{self.requests} requests cannot be split over {self.replications} replications",
                 "simulate more requests or fewer replications",
+            )
+        rate_rps = self.model.rate_rps(self.load)
+        if not (self.requests_each + self.warmup) * 1e9 <= LONGEST_NS * rate_rps:
+            raise UserError(
+                f"{self.requests} requests at load {self.load:g} take longer than "
+                f"{LONGEST_NS * 1e-9:g} s of simulated time",
+                "give fewer requests, a higher load or shorter services",
             )
         if self.scheme == "c-clone" and self.model.copies > len(self.model.workers):
             raise UserError(

@@ -11,6 +11,7 @@ from loadgen.cli.output import emit_object, writable
 from loadgen.cli.types import parse_endpoint, parse_netns, seconds
 from loadgen.cli.until import until_signal
 from loadgen.coordinator import Coordinator
+from loadgen.durations import whole_number
 
 
 @click.command()
@@ -43,7 +44,7 @@ def coordinator(
 ) -> None:
     """Clone requests to two idle servers, forward to one, queue when there is none (LAEDGE)."""
     namespace = parse_netns(netns)
-    per_server = [int(word) if word.isdigit() else 0 for word in slots.split(",")]
+    per_server = [whole_number(word, 0) for word in slots.split(",")]
     runner = Coordinator(
         parse_endpoint(listen, namespace),
         [parse_endpoint(text) for text in servers],
@@ -51,7 +52,7 @@ def coordinator(
         timeout_s=seconds(timeout, "--timeout"),
         busy=busy,
     )
-    limit = seconds(duration, "--duration") if duration else None
+    limit = seconds(duration, "--duration") if duration is not None else None
     with until_signal() as wait, runner:
         click.echo(f"coordinating {len(servers)} servers from {runner.endpoint}", err=True)
         wait(limit)

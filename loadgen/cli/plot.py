@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from loadgen.cli.output import emit_object, writable
-from loadgen.plots import LATENCIES, left_out, plot_records, points
+from loadgen.plots import LATENCIES, left_out, plot_records, points, with_suffix
 from loadgen.records import read_json, write_csv
 
 
@@ -35,7 +35,7 @@ def plot(files: tuple[Path, ...], out: Path, latency: str, title: str, json_to: 
     written = plot_records(records, out, latency, title)
     if lost := left_out(records, latency):
         click.echo(f"left out: {lost} points where requests were lost, {latency} unknown", err=True)
-    table = out.with_suffix(".csv")
+    table = with_suffix(out, ".csv")
     write_csv(table, records)
     for path in (*written, table):
         click.echo(f"wrote {path}", err=True)

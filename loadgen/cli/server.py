@@ -65,7 +65,7 @@ def server(
     """Answer requests after a service time, with a FCFS queue and workers."""
     io = make_io(**io_arguments)  # type: ignore[arg-type]
     workload = parse_workload(service, jitter)
-    limit = seconds(duration, "--duration") if duration else None
+    limit = seconds(duration, "--duration") if duration is not None else None
     node = VirtualServer(
         parse_endpoint(listen, parse_netns(netns)), server_id, workers, stamp=stamp
     )

@@ -89,7 +89,7 @@ def _numbers(text: str, what: str) -> tuple[float, ...]:
 @click.option("--mix", default="99/1", show_default=True, help="GET/SCAN or GET/SCAN/SET, percent.")
 @click.option("--duration", default="5s", show_default=True, help="Measured window of each run.")
 @click.option("--warmup", help="Before the window.  [default: duration / 5]")
-@click.option("--repeats", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--repeats", type=click.IntRange(1, job.MAX_REPEATS), default=1, show_default=True)
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--rack", default="netclone", show_default=True, help="Used if up, else built.")
 @click.option("--servers", type=click.IntRange(2, 256), default=6, show_default=True)

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import re
 from ipaddress import ip_address
 from pathlib import Path
 
-from loadgen.durations import parse_duration_ns
+from loadgen.durations import parse_duration_ns, whole_number
 from loadgen.endpoints import DEFAULT_PORT, Endpoint
 from netclone_host.errors import UserError
 
@@ -25,10 +26,9 @@ def parse_netns(name: str | None) -> Path | None:
 
 def parse_endpoint(text: str, netns: Path | None = None, port: int = DEFAULT_PORT) -> Endpoint:
     """`10.0.1.101`, `10.0.1.101:1000`, `fd00::1` or `[fd00::1]:1000`."""
-    host, given = text, ""
-    if text.startswith("["):
-        host, _, given = text[1:].partition("]")
-        given = given.removeprefix(":")
+    host, given = text, None
+    if bracketed := re.fullmatch(r"\[([^\]]*)\](?::(.*))?", text, re.DOTALL):
+        host, given = bracketed.groups()
     elif text.count(":") == 1:
         host, _, given = text.partition(":")
     try:
@@ -37,10 +37,10 @@ def parse_endpoint(text: str, netns: Path | None = None, port: int = DEFAULT_POR
         raise UserError(
             f"'{text}': '{host}' is not an IP address", "write it as 10.0.1.101:1000"
         ) from None
-    if given:
-        if not given.isdigit() or not 0 <= int(given) <= 65535:
+    if given is not None:
+        port = whole_number(given, -1)
+        if not 0 <= port <= 65535:
             raise UserError(f"'{text}': '{given}' is not a port", "ports are 0 to 65535")
-        port = int(given)
     return Endpoint(host, port, netns)
 
 
