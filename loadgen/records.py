@@ -104,6 +104,11 @@ class RunRecord:
         return self.redundant / self.answered if self.answered else 0.0
 
     @property
+    def achieved_share(self) -> float:
+        """Rate of first answers over the offered one; NaN where nothing was due."""
+        return self.achieved_rps / self.offered_rps if self.offered_rps else math.nan
+
+    @property
     def clone_rate(self) -> float:
         """Cloned requests per request sent."""
         return self.cloned / self.sent if self.sent else 0.0

@@ -242,7 +242,7 @@ def _sweep(plan: Plan, settings: SweepSettings, mode: str, console: Console) -> 
 def _line(record: RunRecord) -> str:
     line = (
         f"load {record.load:<4g} {record.scheme:<18} p50 {record.p50_us:7.0f}  p99 "
-        f"{record.p99_us:7.0f} us  achieved {record.achieved_rps / record.offered_rps:6.1%}  "
+        f"{record.p99_us:7.0f} us  achieved {record.achieved_share:6.1%}  "
         f"cloned {record.clone_rate:6.1%}"
     )
     return line + (f"  ({record.note})" if record.note else "")

@@ -27,6 +27,7 @@ from netclone_host.rack.programs import Options
 from netclone_host.rack.scale import Calibration
 from netclone_host.rack.sweep import SweepSettings, runs
 
+from .conftest import random_rack_name
 from .test_cli import rack_command
 
 ASKED = {
@@ -45,8 +46,6 @@ ASKED = {
 @pytest.fixture(scope="module")
 def records(tmp_path_factory: pytest.TempPathFactory) -> list[RunRecord]:
     """Three schemes at one load, on a rack that is built and removed by the run."""
-    from .conftest import random_rack_name
-
     name = random_rack_name()
     topology = default_topology(3, 2, 15)
     found = job.run(name, topology, Options(), job.parse(**ASKED), None)
@@ -253,3 +252,13 @@ def wait_until(condition: Callable[[], bool], timeout_s: float = 60) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def test_a_window_in_which_nothing_is_due_is_a_record_too(tmp_path: Path) -> None:
+    name = random_rack_name()
+    asked = job.parse(**{**ASKED, "schemes": "baseline", "duration": "1ns", "warmup": "1ms"})
+    (record,) = job.run(name, default_topology(2, 1, 1), Options(), asked, tmp_path / "out")
+    assert record.sent == record.offered_rps == 0
+    assert math.isnan(record.achieved_share)
+    assert (tmp_path / "out" / "summary.json").exists()
+    assert not list(netns.NETNS_DIR.glob(f"{name}-*"))
