@@ -13,7 +13,6 @@ import ctypes
 import errno
 import math
 import os
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -27,6 +26,7 @@ from loadgen.io import SOCKET, IoOptions, open_io
 from loadgen.native import Moments, NativeHist, Stalls, native_workload
 from loadgen.neighbours import set_macs
 from loadgen.priority import prefer_this_thread, waited_for_processor_ns
+from loadgen.running import LoopThread
 from loadgen.schemes import Scheme
 from loadgen.workload import Workload
 from loadgen.xdp_io import XdpIo
@@ -219,26 +219,26 @@ def run_clients(
         if plan.io.is_xdp:
             set_macs(peers, servers, clients[0], plan.io.interface())
         _configure(plan, streams, peers, stop)
-        threads = [
-            threading.Thread(target=s.run, name=f"client-{s.number}", daemon=True) for s in streams
-        ]
-        for thread in threads:
-            thread.start()
-        _join(threads, stop)
+        threads = [LoopThread(s.run, f"client-{s.number}") for s in streams]
+        _run(threads, stop)
     finally:
         for stream in streams:
             stream.io.close()
     return _sum(plan, streams)
 
 
-def _join(threads: Sequence[threading.Thread], stop: Stop) -> None:
+def _run(threads: Sequence[LoopThread], stop: Stop) -> None:
+    """To their end, or an interruption's; what they use may be freed then."""
     try:
         for thread in threads:
-            thread.join()
+            thread.start()
+        for thread in threads:
+            thread.over.wait()
     except BaseException:
         stop.set()
         for thread in threads:
-            thread.join()
+            if thread.ident is not None:
+                thread.wait_out()
         raise
 
 

@@ -36,13 +36,51 @@ class Running(ABC):
         self.stop()
 
 
+class LoopThread(threading.Thread):
+    """A thread of which it is known when it is over, also by one who was interrupted while waiting:
+    Python 3.11's `join` then takes a running thread for ended, and what it uses would be freed."""
+
+    def __init__(self, loop: Callable[[], object], name: str) -> None:
+        super().__init__(name=name, daemon=True)
+        self._loop = loop
+        self.over = threading.Event()
+
+    def start(self) -> None:
+        """As a thread's; one that cannot start is over."""
+        try:
+            super().start()
+        except BaseException:
+            if self.ident is None:
+                self.over.set()
+            raise
+
+    def run(self) -> None:
+        """Calls the loop."""
+        try:
+            self._loop()
+        finally:
+            self.over.set()
+
+    def wait_out(self) -> None:
+        """Waits until it is over, whatever comes meanwhile; that is raised afterwards. It must
+        have been told to stop."""
+        interruption: BaseException | None = None
+        while not self.over.is_set():
+            try:
+                self.over.wait()
+            except BaseException as error:
+                interruption = error
+        if interruption is not None:
+            raise interruption
+
+
 class NativeThread:
     """A hot loop of C in a thread of its own, until the flag that it looks at is set."""
 
     def __init__(self, name: str) -> None:
         """`name` as errors give it."""
         self._name = name
-        self._thread: threading.Thread | None = None
+        self._thread: LoopThread | None = None
         self._error = 0
         self.stop_flag = ctypes.c_uint32(0)
         """What the loop's configuration points to."""
@@ -71,7 +109,7 @@ class NativeThread:
                 prefer_this_thread(sleeps=sleeps)
             self._error = loop()
 
-        self._thread = threading.Thread(target=run, name=self._name, daemon=True)
+        self._thread = LoopThread(run, self._name)
         self._thread.start()
         while not ready() and self._thread.is_alive():
             time.sleep(POLL_S)
@@ -87,7 +125,7 @@ class NativeThread:
         if self._thread is None:
             return
         self.stop_flag.value = 1
-        self._thread.join()
+        self._thread.wait_out()
         self._thread = None
         error, self._error = self._error, 0
         if error:

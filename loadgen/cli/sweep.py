@@ -58,7 +58,7 @@ class Common:
     @property
     def load_list(self) -> tuple[float, ...]:
         """Loads, of the option or the default."""
-        return _numbers(self.loads or DEFAULT_LOADS, "--loads")
+        return _numbers(DEFAULT_LOADS if self.loads is None else self.loads, "--loads")
 
 
 def _numbers(text: str, what: str) -> tuple[float, ...]:
@@ -144,10 +144,16 @@ def sweep(
     returned a value that was never loaded.
     """
     check_rack_name(rack)
-    if loads and rates:
+    if loads is not None and rates is not None:
         raise UserError("both --loads and --rates", "give one of them")
     common = Common(
-        schemes, loads, _numbers(rates, "--rates") if rates else (), duration, warmup, repeats, seed
+        schemes,
+        loads,
+        _numbers(rates, "--rates") if rates is not None else (),
+        duration,
+        warmup,
+        repeats,
+        seed,
     )
     if targets and app != "synthetic":
         raise UserError("stores run in the software rack", "leave --server away")
@@ -220,7 +226,7 @@ def _synthetic(
         schemes=common.schemes,
         service=service,
         jitter=jitter,
-        loads=common.loads or DEFAULT_LOADS,
+        loads=DEFAULT_LOADS if common.loads is None else common.loads,
         duration=common.duration,
         warmup=common.warmup,
         time_scale=time_scale,

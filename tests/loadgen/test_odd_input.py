@@ -121,3 +121,8 @@ def test_names_and_titles_are_no_formulas(tmp_path: Path, text: str) -> None:
         arguments = ["plot", str(tmp_path / "r.json"), "--out", str(tmp_path / "p")]
         result = CliRunner().invoke(main, [*arguments, "--title", title])
         assert result.exit_code == 0, result.exception
+
+
+@pytest.mark.parametrize("option", ["--rates", "--loads"])
+def test_no_numbers_are_not_the_default(option: str) -> None:
+    refused(("sweep", "--server", "127.0.0.1:9", option, ""))
