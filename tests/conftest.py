@@ -25,8 +25,8 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 @pytest.fixture(scope="session", autouse=True)
 def _awake() -> Iterator[None]:
     """The machine does not fall asleep between the packets of a test: a virtual one on a busy host
-    takes milliseconds to wake up. By a process of its own, so that the tests' has no threads and
-    no processor time that are not theirs; it ends with theirs, however that ends."""
+    takes milliseconds to wake up. By a process of its own, so that the tests' has no child that
+    is not theirs; it ends with theirs, however that ends."""
     ends, lives = os.pipe()
     keeper = os.fork()
     if keeper == 0:

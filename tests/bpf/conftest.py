@@ -6,14 +6,16 @@ from __future__ import annotations
 
 import os
 import secrets
+import socket
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from netclone_host.bpf import journal, netns, pins
+from netclone_host.bpf import journal, netns, pins, xdp
 from netclone_host.bpf.libbpf_loader import OBJECT_DIR
 
 OBJECTS = [OBJECT_DIR / f"{role}.bpf.o" for role in ("server", "client", "switch")]
@@ -22,6 +24,16 @@ OBJECTS = [OBJECT_DIR / f"{role}.bpf.o" for role in ("server", "client", "switch
 def run(*words: str) -> str:
     """A command in the namespace of this thread; its output."""
     return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
+def lose(link_pin: Path) -> None:
+    """Take a link's pin away, and wait until the kernel, in the background, let go of the link."""
+    link_pin.unlink()
+    ifindex = socket.if_nametoindex(link_pin.name.removeprefix(pins.LINK))
+    deadline = time.monotonic() + 10
+    while xdp.query(ifindex).programs():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -27,7 +27,7 @@ from netclone_host.cli import main
 from netclone_host.control import running
 from netclone_host.wire import Clo, Header
 
-from .conftest import TOPOLOGY, run
+from .conftest import TOPOLOGY, lose, run
 from .frames import frame
 
 
@@ -167,7 +167,7 @@ def test_status_lists_what_is_attached(server: str) -> None:
 
 def test_status_knows_when_somebody_took_the_program_off(server: str) -> None:
     attachment = state.attached_to(server)
-    attachment.link_pin(attachment.ports[0]).unlink()
+    lose(attachment.link_pin(attachment.ports[0]))
     (record,) = json.loads(output("status", "--json"))
     assert record["health"] == "detached"
 

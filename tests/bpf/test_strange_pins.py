@@ -19,7 +19,7 @@ from netclone_host.bpf.loader import Role
 from netclone_host.bpf.xdp import XdpMode
 from netclone_host.cli import main
 
-from .conftest import TOPOLOGY, Namespace, run
+from .conftest import TOPOLOGY, Namespace, lose, run
 from .test_crash import die_at
 
 
@@ -76,7 +76,7 @@ def nothing(_pin: Path) -> None:
 
 @pytest.mark.parametrize("put", [a_map, a_dead_end, a_way_out, nothing])
 def test_what_is_no_link_is_in_nobodys_way(link_pin: Path, put: Callable[[Path], None]) -> None:
-    link_pin.unlink()
+    lose(link_pin)
     put(link_pin)
     assert [state.health(one) for one in state.attachments()] == ["detached"]
     groups = link_pin.with_name("nc_groups")
@@ -111,7 +111,7 @@ def test_another_thing_under_the_name_of_a_map_is_told(
 
 
 def test_a_directory_stays(link_pin: Path) -> None:
-    link_pin.unlink()
+    lose(link_pin)
     link_pin.mkdir()
     done = host("detach", "p0")
     assert done.exit_code == 0, done.output
@@ -140,7 +140,7 @@ def test_what_stands_in_the_way_of_a_pin_is_named(
 
 @pytest.mark.parametrize("with_journal", [True, False])
 def test_a_foreign_link_stays_on(link_pin: Path, foreign_link: int, with_journal: bool) -> None:
-    link_pin.unlink()
+    lose(link_pin)
     kernel.pin(foreign_link, link_pin)
     if not with_journal:
         (journal.run_dir() / f"net-{netns.current().inode}" / "p0.json").unlink()
@@ -156,9 +156,7 @@ def test_a_link_of_which_the_pin_was_replaced_is_told(link_pin: Path, foreign_li
     refused = host("detach", "p0")
     assert refused.exit_code == 2 and "its pin is not in the BPF file system" in refused.output
     os.close(link)
-    link_pin.unlink()
-    while programs_on("p1"):
-        pass  # the kernel lets go of it in the background
+    lose(link_pin)
     assert host("detach", "p0").exit_code == 0
 
 
