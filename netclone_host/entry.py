@@ -5,6 +5,7 @@ ends them like one later."""
 from __future__ import annotations
 
 import sys
+from typing import NoReturn
 
 INTERRUPTED = 130
 
@@ -25,6 +26,11 @@ def _run(package: str) -> None:
 
         command = importlib.import_module(package).main
     except KeyboardInterrupt:
-        sys.stderr.write("interrupted\n")
-        sys.exit(INTERRUPTED)
+        interrupted()
     command()
+
+
+def interrupted() -> NoReturn:
+    """Ends a command that was interrupted."""
+    sys.stderr.write("interrupted\n")
+    sys.exit(INTERRUPTED)

@@ -62,7 +62,7 @@ def _refuse_hidden_pins(attachment: Attachment, namespace: netns.NetnsId) -> Non
         return
     present = set(interfaces.indices().values())
     for port in attachment.ports:
-        if port.ifindex not in present or _is_pinned(attachment, port):
+        if port.ifindex not in present or finding.is_pinned(attachment, port):
             continue
         held = [program for _, program in xdp.query(port.ifindex).programs()]
         if port.xdp_program in held:
@@ -71,12 +71,6 @@ def _refuse_hidden_pins(attachment: Attachment, namespace: netns.NetnsId) -> Non
                 f"file system that is mounted at {pins.bpffs()}",
                 hint="run detach where attach ran: in the same mount namespace",
             )
-
-
-def _is_pinned(attachment: Attachment, port: Port) -> bool:
-    with contextlib.suppress(FileNotFoundError):
-        return kernel.pinned_link(attachment.link_pin(port)).program_id == port.xdp_program
-    return False
 
 
 def _of_interface(ifname: str, namespace: netns.NetnsId) -> Attachment | None:

@@ -7,6 +7,8 @@ apart is the index, and the link that holds the program; a name is only what the
 
 from __future__ import annotations
 
+import contextlib
+
 from netclone_host.bpf import interfaces, journal, kernel, netns, xdp
 from netclone_host.bpf.journal import Attachment, Port
 
@@ -75,6 +77,13 @@ def _is_at(attachment: Attachment, port: Port, name: str, index: int | None) -> 
         return True
     link = _link_of(attachment, port)
     return link is not None and link.ifindex == index
+
+
+def is_pinned(attachment: Attachment, port: Port) -> bool:
+    """Whether the link that holds the port's program is where it was pinned."""
+    with contextlib.suppress(FileNotFoundError):
+        return kernel.pinned_link(attachment.link_pin(port)).program_id == port.xdp_program
+    return False
 
 
 def _link_of(attachment: Attachment, port: Port) -> kernel.LinkInfo | None:

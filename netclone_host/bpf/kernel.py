@@ -72,6 +72,13 @@ class _LinkCreateOpts(ctypes.Structure):
 _Info = TypeVar("_Info", bound=ctypes.Structure)
 
 
+def fd_info(fd: int) -> dict[str, str]:
+    """What the kernel tells of an open file beside its own interfaces: of a map it has a
+    `map_id`, of a link a `link_id`."""
+    lines = Path(f"/proc/self/fdinfo/{fd}").read_text().splitlines()
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
 def object_info(fd: int, kind: type[_Info]) -> _Info:
     """BPF_OBJ_GET_INFO_BY_FD into a structure of this kind."""
     info = kind()
@@ -227,7 +234,7 @@ def opened_link(path: Path) -> Iterator[tuple[int, LinkInfo]]:
     fd = open_pin(path)
     try:
         # What is no link has information of another kind.
-        if "link_id:" not in Path(f"/proc/self/fdinfo/{fd}").read_text():
+        if "link_id" not in fd_info(fd):
             raise missing
         info = link_info(fd)
         if info.type != LinkType.XDP:

@@ -13,11 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from ctypes import c_char, c_uint32
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from netclone_host.bpf import libbpf
-from netclone_host.bpf.kernel import NAME_LEN, object_info
+from netclone_host.bpf.kernel import NAME_LEN, fd_info, object_info
 
 _DELETERS = 64
 ANY = 0  # flag of an update: create or replace
@@ -51,7 +50,7 @@ class _MapInfo(ctypes.Structure):
 
 def is_map(fd: int) -> bool:
     """Whether what a pin was opened as is a map, and no program or link."""
-    return "map_id:" in Path(f"/proc/self/fdinfo/{fd}").read_text()
+    return "map_id" in fd_info(fd)
 
 
 @dataclass(frozen=True)
@@ -131,10 +130,7 @@ class Map:
 
     def locked_bytes(self) -> int:
         """Memory that the kernel says it takes."""
-        for line in Path(f"/proc/self/fdinfo/{self.fd}").read_text().splitlines():
-            if line.startswith("memlock:"):
-                return int(line.split()[1])
-        return 0
+        return int(fd_info(self.fd).get("memlock", 0))
 
     def lookup_per_cpu(self, key: Any) -> list[bytes]:
         stride = -(-self.value_size // 8) * 8

@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import contextlib
-
 from netclone_host.bpf import interfaces, journal, kernel, netns, salvage, tc, xdp
 from netclone_host.bpf.detach import undo
-from netclone_host.bpf.finding import find_moved, is_stale, names_now
+from netclone_host.bpf.finding import find_moved, is_pinned, is_stale, names_now
 from netclone_host.bpf.interfaces import Interface
 from netclone_host.bpf.journal import Attachment
 from netclone_host.bpf.loader import Role
@@ -106,11 +104,8 @@ def _own_program(port: Interface) -> int:
     cleared away before the new one comes."""
     for entry in journal.attachments(netns.current().inode):
         for known in entry.ports:
-            if known.ifindex != port.ifindex:
-                continue
-            with contextlib.suppress(FileNotFoundError):
-                if kernel.pinned_link(entry.link_pin(known)).program_id == known.xdp_program:
-                    return known.xdp_program
+            if known.ifindex == port.ifindex and is_pinned(entry, known):
+                return known.xdp_program
     return 0
 
 

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import click
 
 from netclone_host.cli.usage import no_such_verb, usage_error
+from netclone_host.entry import interrupted
 from netclone_host.errors import NetcloneError
 from netclone_host.refusals import refusal
 
@@ -55,7 +56,7 @@ class Group(click.Group):
         except KeyboardInterrupt:
             if parent is not None:
                 raise
-            _interrupted()
+            interrupted()
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -73,7 +74,7 @@ class Group(click.Group):
         except NetcloneError as error:
             _fail(error)
         except KeyboardInterrupt:
-            _interrupted()
+            interrupted()
         except click.ClickException as error:
             if (failed := usage_error(error)) is None:
                 raise
@@ -88,11 +89,6 @@ class Group(click.Group):
 def _fail(error: NetcloneError) -> NoReturn:
     print_error(error)
     sys.exit(error.exit_status)
-
-
-def _interrupted() -> NoReturn:
-    click.echo("interrupted", err=True)
-    sys.exit(128 + signal.SIGINT)
 
 
 class LazyGroup(Group):

@@ -120,7 +120,7 @@ def _add(
     ready = set()
     for index, (namespace, switch) in enumerate(switches):
         with inside(namespace):
-            if switch.has_server(sid) and switch.tables().servers[sid] == entries[index]:
+            if switch.server(sid) == entries[index]:
                 ready.add(index)
     if len(ready) == len(switches):
         n_servers = len(switches[0][1].tables().servers)

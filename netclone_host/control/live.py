@@ -119,10 +119,11 @@ class LiveSwitch:
         self._checked(desired)
         backend.apply(XdpSwitch(self.attachment), tables_plan(desired))
 
-    def has_server(self, sid: int) -> bool:
-        """Whether the server takes part in all groups, and nothing about it is unfinished."""
+    def server(self, sid: int) -> ServerEntry | None:
+        """The entry of a server that takes part in all groups; None also while a change of the
+        servers is unfinished."""
         tables = self.tables()
-        return sid in tables.servers and not members.unfinished(tables)
+        return None if members.unfinished(tables) else tables.servers.get(sid)
 
     def without_server(self, sid: int) -> SwitchTables:
         """The present tables with a server removed; UserError if that cannot be."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 from collections.abc import Mapping
 
@@ -67,7 +68,7 @@ def _read_groups(maps: Mapping[str, Map], n_groups: int, desired: Plan) -> dict[
     pairs = group_table(maps[GROUPS])
     last = max((grp for grp, (first, second) in enumerate(pairs) if first != second), default=0)
     entries = {}
-    seen: dict[int, Action] = {}  # by map: groups that leave by the same ports share one
+    pair_of = functools.cache(_read_pair)  # groups that leave by the same ports share a map
     for grp in range(1, len(pairs)):
         first, second = pairs[grp]
         inner = maps[CLONE_PORTS].lookup(grp)
@@ -79,10 +80,7 @@ def _read_groups(maps: Mapping[str, Map], n_groups: int, desired: Plan) -> dict[
             )
         if inner is not None:
             key = Key(CLONE_PORTS, (("grp", grp),))
-            map_id = int.from_bytes(inner, "little")
-            if map_id not in seen:
-                seen[map_id] = _read_pair(map_id)
-            found = seen[map_id]
+            found = pair_of(int.from_bytes(inner, "little"))
             entries[key] = _as_desired(found, desired.entries.get(key, found))
     return entries
 
