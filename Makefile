@@ -39,11 +39,11 @@ fuzz: setup
 		tests/conformance/test_closed_loop.py
 
 # Each benchmark is a module of its own and writes out/bench/NAME.json.
-BENCHES := $(patsubst %.py,%,$(wildcard netclone_host/bench_*.py loadgen/bench_*.py))
+BENCHES := $(filter-out %/__init__.py %/results.py,$(wildcard tests/bench/*.py))
 
 bench: setup
 	@mkdir -p out/bench
-	@for module in $(subst /,.,$(BENCHES)); do \
+	@for module in $(subst /,.,$(patsubst %.py,%,$(BENCHES))); do \
 		echo "== $$module"; $(PY) -m $$module || exit 1; done
 
 C_FILES := $(shell git ls-files '*.c' '*.h' 2>/dev/null)

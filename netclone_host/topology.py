@@ -39,7 +39,7 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 
-from netclone_host import topology_parse as parse
+from netclone_host import toml_values as parse
 from netclone_host.errors import UserError
 
 MIN_SERVERS = 2

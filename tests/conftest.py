@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from loadgen.awake import processors_awake
+from loadgen.machine.awake import processors_awake
 
 # Speed is measured in benchmarks; a busy machine must not fail a test.
 settings.register_profile("netclone", deadline=None)

@@ -12,16 +12,17 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from loadgen import advise as api
-from loadgen import advise_handshake, advise_trace
+from loadgen.advise import advice as api
+from loadgen.advise import handshake as advise_handshake
+from loadgen.advise import trace as advise_trace
 from loadgen.cli.output import emit_object, writable
 from loadgen.cli.progress import simulated
-from loadgen.durations import parse_duration_ns
-from loadgen.simmodel import Point
-from loadgen.simulate import PointResult
-from loadgen.workload import parse_workload
+from loadgen.sim.model import Point
+from loadgen.sim.run import PointResult
+from loadgen.workload.services import parse_workload
 from netclone_host.cli import Group
-from netclone_host.cli.foreign import refuse
+from netclone_host.cli.inapplicable import refuse
+from netclone_host.durations import parse_duration_ns
 from netclone_host.errors import UserError
 
 
@@ -85,7 +86,7 @@ def advise(ctx: click.Context, /, **options: Any) -> None:
     run = partial(_run, processes=options["processes"], scheduler=options["scheduler"])
     found = api.answer(question, load, run)
     if options["plot_path"] is not None:
-        from loadgen.advise_plot import draw
+        from loadgen.advise.plot import draw
 
         draw(question, found, options["plot_path"], run)
     if options["json_target"]:

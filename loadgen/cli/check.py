@@ -8,11 +8,11 @@ from dataclasses import asdict
 
 import click
 
-from loadgen.checks import all_checks
+from loadgen.check.checks import all_checks
+from loadgen.check.deviation import Check, Verdict
 from loadgen.cli import EXIT_CHECK, EXIT_SCHEDULE
 from loadgen.cli.output import emit_object, writable
 from loadgen.cli.types import positive
-from loadgen.verdicts import Check, Verdict
 
 _WORDS = {Verdict.OK: "ok", Verdict.GENERATOR: "FAIL", Verdict.MACHINE: "STALL"}
 

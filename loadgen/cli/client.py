@@ -14,16 +14,16 @@ from pathlib import Path
 
 import click
 
-from loadgen.arrivals import parse_arrivals
 from loadgen.cli import EXIT_SCHEDULE
 from loadgen.cli.io_options import io_options, make_io
 from loadgen.cli.output import emit_records, writable
 from loadgen.cli.types import parse_endpoint, parse_netns, positive, seconds
-from loadgen.clients import ClientPlan, run_clients
-from loadgen.endpoints import Endpoint, probe
-from loadgen.report import make_record
-from loadgen.schemes import SCHEMES, find_scheme
-from loadgen.workload import Workload, parse_workload
+from loadgen.traffic.clients import ClientPlan, run_clients
+from loadgen.traffic.endpoints import Endpoint, probe
+from loadgen.traffic.run_record import make_record
+from loadgen.workload.arrivals import parse_arrivals
+from loadgen.workload.schemes import SCHEMES, find_scheme
+from loadgen.workload.services import Workload, parse_workload
 from netclone_host.errors import UserError
 
 XDP_PORT = 20000

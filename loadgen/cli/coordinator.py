@@ -9,9 +9,9 @@ import click
 
 from loadgen.cli.output import emit_object, writable
 from loadgen.cli.types import parse_endpoint, parse_netns, seconds
-from loadgen.cli.until import until_signal
-from loadgen.coordinator import Coordinator
-from loadgen.durations import whole_number
+from loadgen.cli.wait import until_signal
+from loadgen.traffic.coordinator import Coordinator
+from netclone_host.durations import whole_number
 
 
 @click.command()

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 import click
 
-from loadgen.io import IoOptions
-from loadgen.xdp_io import XdpMode
-from netclone_host.cli.foreign import refuse
+from loadgen.traffic.af_xdp import XdpMode
+from loadgen.traffic.io import IoOptions
+from netclone_host.cli.inapplicable import refuse
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 

@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from loadgen.records import RunRecord, atomic_file, require_writable, to_json, write_json
+from loadgen.workload.records import RunRecord, atomic_file, require_writable, to_json, write_json
 
 
 def _number(value: float, digits: int = 1) -> str:

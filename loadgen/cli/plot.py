@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from loadgen.cli.output import emit_object, writable
-from loadgen.plots import LATENCIES, left_out, plot_records, points, with_suffix
-from loadgen.records import read_json, write_csv
+from loadgen.plot.latency import LATENCIES, left_out, plot_records, points, with_suffix
+from loadgen.workload.records import read_json, write_csv
 
 
 @click.command()

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from loadgen.simmodel import Point
-from loadgen.simulate import PointResult, run_points
+from loadgen.sim.model import Point
+from loadgen.sim.run import PointResult, run_points
 
 
 def simulated(

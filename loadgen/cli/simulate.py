@@ -14,12 +14,12 @@ from rich.table import Table
 
 from loadgen.cli.output import emit_records, writable
 from loadgen.cli.progress import simulated
-from loadgen.durations import parse_duration_ns
-from loadgen.records import write_csv
-from loadgen.simmodel import Fault, Model, Point, RequestClass, with_replications
-from loadgen.simnative import SCHEMES, FaultKind
-from loadgen.simulate import PointResult
-from loadgen.workload import parse_workload
+from loadgen.sim.model import Fault, Model, Point, RequestClass, with_replications
+from loadgen.sim.native import SCHEMES, FaultKind
+from loadgen.sim.run import PointResult
+from loadgen.workload.records import write_csv
+from loadgen.workload.services import parse_workload
+from netclone_host.durations import parse_duration_ns
 from netclone_host.errors import UserError
 
 OUTAGES = {

@@ -14,28 +14,29 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from loadgen.abi import MAX_THETA
-from loadgen.arrivals import parse_arrivals
-from loadgen.awake import processors_awake
 from loadgen.cli import EXIT_SCHEDULE
 from loadgen.cli.output import emit_records, writable
 from loadgen.cli.types import parse_endpoint, parse_netns, seconds
-from loadgen.clients import ClientPlan, run_clients
-from loadgen.endpoints import Endpoint, probe
-from loadgen.plots import plot_records
-from loadgen.records import RunRecord, write_csv
-from loadgen.report import make_record
-from loadgen.schemes import parse_schemes
-from loadgen.stores.process import StoreKind
-from loadgen.stores.sweep import StoreRack, StoreSweep, running_stores, sweep_stores
-from loadgen.workload import parse_workload
-from netclone_host.cli.foreign import given, refuse
+from loadgen.machine.awake import processors_awake
+from loadgen.native.abi import MAX_THETA
+from loadgen.plot.latency import plot_records
+from loadgen.rack import job
+from loadgen.rack.schemes import check as check_schemes
+from loadgen.rack.stores.process import StoreKind
+from loadgen.rack.stores.sweep import StoreRack, StoreSweep, running_stores, sweep_stores
+from loadgen.traffic.clients import ClientPlan, run_clients
+from loadgen.traffic.endpoints import Endpoint, probe
+from loadgen.traffic.run_record import make_record
+from loadgen.workload.arrivals import parse_arrivals
+from loadgen.workload.records import RunRecord, write_csv
+from loadgen.workload.schemes import parse_schemes
+from loadgen.workload.services import parse_workload
+from netclone_host.cli.inapplicable import given, refuse
 from netclone_host.errors import UserError
-from netclone_host.rack import job, programs
+from netclone_host.rack import programs
 from netclone_host.rack.journal import Journal
 from netclone_host.rack.plan import check_rack_name, default_topology
 from netclone_host.rack.programs import Options
-from netclone_host.rack.schemes import check as check_schemes
 from netclone_host.topology import Topology
 
 DEFAULT_LOADS = "0.1,0.3,0.5,0.7"

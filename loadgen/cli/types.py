@@ -7,8 +7,8 @@ import re
 from ipaddress import ip_address
 from pathlib import Path
 
-from loadgen.durations import parse_duration_ns, whole_number
-from loadgen.endpoints import DEFAULT_PORT, Endpoint
+from loadgen.traffic.endpoints import DEFAULT_PORT, Endpoint
+from netclone_host.durations import parse_duration_ns, whole_number
 from netclone_host.errors import UserError
 
 NETNS_DIR = Path("/run/netns")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from loadgen.figures import beyond, details, paper, redundancy
+from loadgen.figures import details, paper, redundancy, reserve
 from loadgen.figures.base import Claim, Figure, Settings, write
 
 __all__ = ["FIGURES", "Claim", "Figure", "Settings", "write"]
@@ -23,6 +23,6 @@ FIGURES: dict[str, Callable[[Settings], Figure]] = {
     "threshold": redundancy.threshold,
     "overhead": redundancy.overhead,
     "independence": redundancy.independence,
-    "reserve": beyond.reserve,
+    "reserve": reserve.reserve,
 }
 """Name on the command line -> what makes it."""

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from loadgen.plotting import axes, style
-from loadgen.records import atomic_file
-from loadgen.simmodel import Model, Point, RequestClass, with_replications
-from loadgen.simulate import PointResult
-from loadgen.workload import parse_workload
+from loadgen.plot.style import axes, style
+from loadgen.sim.model import Model, Point, RequestClass, with_replications
+from loadgen.sim.run import PointResult
+from loadgen.workload.records import atomic_file
+from loadgen.workload.services import parse_workload
 
 Run = Callable[[Sequence[Point]], list[PointResult]]
 Key = tuple[str, str, float]

@@ -23,10 +23,10 @@ from loadgen.figures.base import (
     sweep,
     us,
 )
-from loadgen.plotting import style
-from loadgen.simmodel import Fault, Model, RequestClass
-from loadgen.simnative import FaultKind
-from loadgen.workload import parse_workload
+from loadgen.plot.style import style
+from loadgen.sim.model import Fault, Model, RequestClass
+from loadgen.sim.native import FaultKind
+from loadgen.workload.services import parse_workload
 
 # GET of one object, SCAN of 100: assumed, the paper does not give them.
 STORES = {

@@ -26,7 +26,7 @@ from loadgen.figures.base import (
     sweep,
     us,
 )
-from loadgen.plotting import style
+from loadgen.plot.style import style
 
 TESTBED = (
     "the testbed's hosts and switch add their own delays and spreads, which the model does not have"

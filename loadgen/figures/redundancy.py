@@ -6,12 +6,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from loadgen import theory
-from loadgen.advise import Question, Threshold, simulated_thresholds
+from loadgen.advise.advice import Question, Threshold, simulated_thresholds
 from loadgen.figures.base import Claim, Figure, Row, Settings, row_of
-from loadgen.plotting import style
-from loadgen.simmodel import Model, RequestClass
-from loadgen.workload import parse_workload
+from loadgen.plot.style import style
+from loadgen.sim import theory
+from loadgen.sim.model import Model, RequestClass
+from loadgen.workload.services import parse_workload
 
 SERVERS = 20
 PARETO, CONST = "pareto:2.1:1ms", "const:1ms"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sizes of the structs that loadgen/abi.py mirrors; it refuses a library that differs. */
+/* Sizes of the structs that loadgen/native/abi.py mirrors; it refuses a library that differs. */
 #include "client.h"
 #include "coordinator.h"
 #include "io_xdp.h"

@@ -3,7 +3,7 @@
  *
  * Request i is scheduled at a time that does not depend on when anything was sent or
  * answered; its latency is counted from that time, so that neither a slow generator nor a
- * slow server can hide waiting. loadgen/clients.py fills the structs (loadgen/abi.py
+ * slow server can hide waiting. loadgen/traffic/clients.py fills the structs (loadgen/native/abi.py
  * mirrors them) and calls lg_client_run() in one thread a stream. */
 #ifndef LG_CLIENT_H
 #define LG_CLIENT_H

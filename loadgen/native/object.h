@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The objects in the stores: what key and value number i is, is a function of i, so that any
- * side can tell whether a value is the one that was loaded. loadgen/stores/objects.py has the
+ * side can tell whether a value is the one that was loaded. loadgen/rack/stores/objects.py has the
  * same functions for loading. */
 #ifndef LG_OBJECT_H
 #define LG_OBJECT_H

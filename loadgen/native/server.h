@@ -5,7 +5,7 @@
  * when its service time is over. So a rack of 6 x 15 workers fits on two cores when time is
  * stretched. Workers that really work are in worker.h.
  *
- * loadgen/servers.py fills the structs and calls lg_server_run() in a thread. */
+ * loadgen/traffic/virtual_servers.py fills the structs and calls lg_server_run() in a thread. */
 #ifndef LG_SERVER_H
 #define LG_SERVER_H
 

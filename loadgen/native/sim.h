@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The simulator's interface: one call simulates one replication of one point (scheme,
- * load) and returns its sums. loadgen/simnative.py mirrors these structures, and checks
+ * load) and returns its sums. loadgen/sim/native.py mirrors these structures, and checks
  * their sizes against sim_abi(). */
 #ifndef SIM_H
 #define SIM_H

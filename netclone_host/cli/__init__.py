@@ -16,7 +16,7 @@ import click
 from netclone_host.cli.usage import no_such_verb, usage_error
 from netclone_host.entry import interrupted
 from netclone_host.errors import NetcloneError
-from netclone_host.refusals import refusal
+from netclone_host.system_errors import refusal
 
 # Verb -> module that holds a click command of the same name.
 VERBS = {
@@ -127,7 +127,7 @@ def main(ctx: click.Context, verbose: bool) -> None:
     ctx.ensure_object(dict)
     ctx.obj["verbose"] = verbose
     if verbose:
-        from netclone_host.bpf import libbpf
+        from netclone_host.kernel import libbpf
 
         libbpf.log.verbose = True
 

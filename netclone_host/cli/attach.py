@@ -7,14 +7,14 @@ from pathlib import Path
 
 import click
 
-from loadgen.durations import UNITS_NS, parse_duration_ns
 from netclone_host import topology as topology_file
-from netclone_host.bpf import attach as api
-from netclone_host.bpf import loaders
-from netclone_host.bpf.abi import StateSource
-from netclone_host.bpf.attach import AttachRequest, AttachResult, Mode
-from netclone_host.bpf.loader import Role
-from netclone_host.cli.foreign import refuse
+from netclone_host.attach import attach as api
+from netclone_host.attach.attach import AttachRequest, AttachResult, Mode
+from netclone_host.attach.loaders import choice
+from netclone_host.attach.loaders.base import Role
+from netclone_host.attach.tables import StateSource
+from netclone_host.cli.inapplicable import refuse
+from netclone_host.durations import UNITS_NS, parse_duration_ns
 from netclone_host.errors import UserError
 
 # Parameters that not every role has a use for. (A switch may be told how many servers its
@@ -57,7 +57,7 @@ def _request_timeout_ns(_ctx: click.Context, _param: click.Parameter, value: str
     "--mode", type=click.Choice([mode.value for mode in Mode]), default="auto", show_default=True
 )
 @click.option("--topology", "topology_path", type=click.Path(path_type=Path), metavar="FILE")
-@click.option("--loader", type=click.Choice(loaders.NAMES), default="auto", show_default=True)
+@click.option("--loader", type=click.Choice(choice.NAMES), default="auto", show_default=True)
 @click.option("--force", is_flag=True, help="Replace an XDP program that is there already.")
 @click.option(
     "--request-timeout",

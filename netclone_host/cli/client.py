@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import click
 
-from netclone_host.bpf import journal, state
-from netclone_host.bpf.loader import Role
+from netclone_host.attach import journal, status
+from netclone_host.attach.loaders.base import Role
 from netclone_host.cli import Group
-from netclone_host.control import live
+from netclone_host.control.xdp import live
 from netclone_host.errors import UserError
 from netclone_host.topology import MAX_SERVERS, MIN_SERVERS
 
@@ -32,7 +32,7 @@ def set_(ifname: str, n_servers: int) -> None:
             hint=f"give {MIN_SERVERS} to {MAX_SERVERS}: a group is a pair of different servers",
         )
     with journal.locked():
-        attachment = state.attached_to(ifname)
+        attachment = status.attached_to(ifname)
         if attachment.role != Role.CLIENT:
             raise UserError(
                 f"{ifname} is attached as a {attachment.role}, not as a client",

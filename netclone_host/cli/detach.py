@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import click
 
-from netclone_host.bpf import detach as api
+from netclone_host.attach import detach as api
 from netclone_host.errors import UserError
 
 

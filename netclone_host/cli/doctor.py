@@ -9,7 +9,7 @@ import sys
 
 import click
 
-from netclone_host.bpf import probes
+from netclone_host.kernel import probes
 
 
 @click.command()

@@ -13,10 +13,11 @@ from rich.live import Live
 from rich.table import Column, Table
 
 from netclone_host import counters
-from netclone_host.bpf import finding, netns, state
-from netclone_host.bpf.journal import Attachment
-from netclone_host.bpf.loader import Role
+from netclone_host.attach import find, status
+from netclone_host.attach.journal import Attachment
+from netclone_host.attach.loaders.base import Role
 from netclone_host.cli.console import console
+from netclone_host.kernel import netns
 
 _INTERVAL_S = 1.0
 
@@ -28,7 +29,7 @@ _INTERVAL_S = 1.0
 def stats(ifname: str, as_json: bool, watch: bool) -> None:
     """Show why packets went where they went: one counter for each reason, and their sum,
     which is the number of packets that the hook has seen."""
-    attachment = state.attached_to(ifname)
+    attachment = status.attached_to(ifname)
     if not watch:
         _show(snapshot(attachment), as_json)
         return
@@ -40,19 +41,19 @@ def snapshot(attachment: Attachment) -> dict[str, Any]:
     """All counters of an attachment, and the state that belongs to its role."""
     hooks = {
         hook.label: {"packets": counters.total(table), "counters": table}
-        for hook, table in state.read_counters(attachment).items()
+        for hook, table in status.read_counters(attachment).items()
     }
     record: dict[str, Any] = {
-        "interfaces": finding.names_now(attachment, netns.current()),
+        "interfaces": find.names_now(attachment, netns.current()),
         "role": attachment.role,
         "mode": attachment.mode,
         "time_ns": time.time_ns(),
         "hooks": hooks,
     }
     if attachment.role == Role.SERVER:
-        record["in_flight"] = state.read_in_flight(attachment)
+        record["in_flight"] = status.read_in_flight(attachment)
     if attachment.role == Role.SWITCH:
-        record["states"] = state.read_states(attachment)
+        record["states"] = status.read_states(attachment)
     return record
 
 

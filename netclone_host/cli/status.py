@@ -9,13 +9,13 @@ from typing import Any
 
 import click
 
-from netclone_host.bpf import state
-from netclone_host.bpf.journal import Attachment
-from netclone_host.bpf.loader import Role
-from netclone_host.bpf.salvage import Cause
+from netclone_host.attach import status as state
+from netclone_host.attach.journal import Attachment
+from netclone_host.attach.loaders.base import Role
+from netclone_host.attach.recovery import Cause
 from netclone_host.cli import print_error
 from netclone_host.cli.console import console
-from netclone_host.control import running
+from netclone_host.control.xdp import current_settings
 
 
 @click.command()
@@ -46,7 +46,7 @@ def status(as_json: bool, everywhere: bool) -> None:
 
 def _describe(attachment: Attachment, cause: Cause | None = None) -> dict[str, Any]:
     record = state.describe(attachment, cause)
-    settings, noticed = running.look(attachment)
+    settings, noticed = current_settings.look(attachment)
     record["settings"] |= settings
     if attachment.role == Role.SWITCH:
         record["cloning_held"] = noticed.cloning_held if noticed else None

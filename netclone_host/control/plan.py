@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 
-from netclone_host.bpf import abi
+from netclone_host.attach import tables
 from netclone_host.topology import PortName, Topology
 
-FDB_SLOTS = 1 << abi.FDB_SLOTS_LOG2
+FDB_SLOTS = 1 << tables.FDB_SLOTS_LOG2
 MAX_LEARNED_PORT = 0xFFFF
 # Slices that may be alive at once: one of the ring is always being emptied.
-_LIVE_SLICES = abi.INFLIGHT_SLICES - 1
+_LIVE_SLICES = tables.INFLIGHT_SLICES - 1
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class ServerSettings:
 
     sid: int
     workers: int
-    state: abi.StateSource
+    state: tables.StateSource
     ports: tuple[int, ...]
     filter_tables: int
     request_timeout_ns: int

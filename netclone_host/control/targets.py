@@ -20,34 +20,34 @@ class TargetName(enum.StrEnum):
 def plan_for(name: TargetName, topology: Topology) -> Plan:
     """Needs nothing of the switch, nor the switch."""
     if name is TargetName.XDP:
-        from netclone_host.control.xdp_plan import xdp_plan
+        from netclone_host.control.xdp.plan import xdp_plan
 
         return xdp_plan(topology)
-    from netclone_host.control import p4_plan
+    from netclone_host.control.p4 import plan
 
-    return p4_plan.p4_plan(topology, p4_plan.BMV2 if name is TargetName.BMV2 else p4_plan.TOFINO)
+    return plan.p4_plan(topology, plan.BMV2 if name is TargetName.BMV2 else plan.TOFINO)
 
 
 def connect(name: TargetName, address: str | None) -> Backend:
     """The running switch. `address`: an interface of it (XDP), its Thrift port (BMv2), its
     gRPC address (Tofino); None is the usual one. UserError if it cannot be reached."""
     if name is TargetName.XDP:
-        from netclone_host.control.attached import attached_switch
-        from netclone_host.control.xdp_switch import XdpSwitch
+        from netclone_host.control.xdp.attached import attached_switch
+        from netclone_host.control.xdp.switch import XdpSwitch
 
         return XdpSwitch(attached_switch(address, "--address"))
     if name is TargetName.BMV2:
-        from netclone_host.control.bmv2 import Bmv2Switch
-        from netclone_host.control.bmv2_cli import RuntimeCli
+        from netclone_host.control.p4.bmv2 import Bmv2Switch
+        from netclone_host.control.p4.bmv2_cli import RuntimeCli
 
         return Bmv2Switch(RuntimeCli(_thrift_port(address)))
-    from netclone_host.control.tofino import DEFAULT_ADDRESS, TofinoSwitch
+    from netclone_host.control.p4.tofino import DEFAULT_ADDRESS, TofinoSwitch
 
     return TofinoSwitch(address or DEFAULT_ADDRESS)
 
 
 def _thrift_port(address: str | None) -> int:
-    from netclone_host.control.bmv2_cli import DEFAULT_PORT
+    from netclone_host.control.p4.bmv2_cli import DEFAULT_PORT
 
     if address is None:
         return DEFAULT_PORT

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from netclone_host.bpf import kernel
+from netclone_host.kernel import objects
 from netclone_host.rack import programs
 from netclone_host.rack.plan import Plan
 
@@ -25,7 +25,7 @@ def app_state_fds(plan: Plan) -> Iterator[list[int | None]]:
             if attachment.settings.get("state") != "app":
                 fds.append(None)
                 continue
-            fd = kernel.open_pin(Path(attachment.pin_dir) / "nc_app_state")
+            fd = objects.open_pin(Path(attachment.pin_dir) / "nc_app_state")
             undo.callback(os.close, fd)
             fds.append(fd)
         yield fds

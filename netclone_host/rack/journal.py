@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from netclone_host.bpf import faults
+from netclone_host import crash_points
 
 RACKS_DIR = Path("/run/netclone/rack")
 
@@ -59,7 +59,7 @@ class Journal:
         entry: Record = {"step": step, **values}
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
-        faults.reached(f"rack-{step}-{values.get('name', '')}")
+        crash_points.reached(f"rack-{step}-{values.get('name', '')}")
 
     def records(self) -> list[Record]:
         """All records, oldest first; a last line cut short by a crash is left out."""

@@ -9,17 +9,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
-from netclone_host.bpf import abi, detach, pins, salvage, state
-from netclone_host.bpf import journal as bpf_journal
-from netclone_host.bpf.attach import AttachRequest, AttachResult, Mode, attach
-from netclone_host.bpf.journal import Attachment
-from netclone_host.bpf.loader import Role as ProgramRole
-from netclone_host.bpf.request import DEFAULT_REQUEST_TIMEOUT_NS
+from netclone_host.attach import detach, pins, recovery, status, tables
+from netclone_host.attach import journal as bpf_journal
+from netclone_host.attach.attach import AttachRequest, AttachResult, Mode, attach
+from netclone_host.attach.journal import Attachment
+from netclone_host.attach.loaders.base import Role as ProgramRole
+from netclone_host.attach.request import DEFAULT_REQUEST_TIMEOUT_NS
 from netclone_host.control.plan import timeout_slices
 from netclone_host.errors import UserError
-from netclone_host.rack import bmv2, bmv2_live, netns
+from netclone_host.kernel import named_netns
+from netclone_host.kernel.named_netns import NetnsId
+from netclone_host.rack import bmv2, bmv2_live
 from netclone_host.rack.journal import Journal, Step
-from netclone_host.rack.netns import NetnsId
 from netclone_host.rack.plan import NODE_LINK, Node, Plan, Role, SwitchNode
 
 
@@ -29,7 +30,7 @@ class Options:
 
     mode: Mode = Mode.AUTO
     loader: str = "auto"
-    state: abi.StateSource = abi.StateSource.INFLIGHT
+    state: tables.StateSource = tables.StateSource.INFLIGHT
     request_timeout_ns: int = DEFAULT_REQUEST_TIMEOUT_NS
     bmv2: bool = False
     """The switch is simple_switch, not an XDP program."""
@@ -64,13 +65,13 @@ def forget(namespace: NetnsId, present: NetnsId | None) -> None:
             if attachment.is_of(namespace):
                 detach.undo(attachment, replace(namespace, cookie=0))
         if present == namespace:
-            for left in salvage.remains(namespace.inode):
+            for left in recovery.remains(namespace.inode):
                 detach.undo(left.attachment, replace(namespace, cookie=-1))
 
 
 def attachment_of(namespace: str) -> Attachment | None:
     """What is attached to the links of a namespace; None without programs."""
-    identity = netns.identity(namespace)
+    identity = named_netns.identity(namespace)
     if identity is None:
         return None
     entries = bpf_journal.attachments(identity.inode)
@@ -112,9 +113,9 @@ def request_timeout(plan: Plan, at_least_ns: int) -> Iterator[None]:
     try:
         for node in plan.servers:
             attachment = attachments[node.name]
-            with state.pinned_map(attachment, "nc_server_cfg") as table:
+            with status.pinned_map(attachment, "nc_server_cfg") as table:
                 before = table.lookup(0) or b""
-                config = abi.ServerConfig.from_buffer_copy(before)
+                config = tables.ServerConfig.from_buffer_copy(before)
                 if slices << shift > config.slices << config.slice_shift:
                     config.slice_shift, config.slices = shift, slices
                     changed.append((attachment, before))
@@ -122,13 +123,13 @@ def request_timeout(plan: Plan, at_least_ns: int) -> Iterator[None]:
         yield
     finally:
         for attachment, before in changed:
-            with suppress(OSError), state.pinned_map(attachment, "nc_server_cfg") as table:
+            with suppress(OSError), status.pinned_map(attachment, "nc_server_cfg") as table:
                 table.update(0, before)
 
 
 def _attach(journal: Journal, namespace: str, request: AttachRequest) -> AttachResult:
     journal.record(Step.ATTACH, name=namespace)
-    with netns.entered(namespace):
+    with named_netns.entered(namespace):
         return attach(request)
 
 

@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from netclone_host.bpf import journal, netns, pins, xdp
-from netclone_host.bpf.libbpf_loader import OBJECT_DIR
+from netclone_host.attach import journal, pins
+from netclone_host.attach.loaders.libbpf import OBJECT_DIR
+from netclone_host.kernel import netns, xdp
 
 OBJECTS = [OBJECT_DIR / f"{role}.bpf.o" for role in ("server", "client", "switch")]
 

@@ -16,13 +16,14 @@ from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Packet, Raw
 
 from netclone_host import counters, topology
-from netclone_host.bpf import maps, request
-from netclone_host.bpf.attach import AttachRequest
-from netclone_host.bpf.libbpf_loader import LibbpfLoader
-from netclone_host.bpf.loader import LoadedObject, Role
-from netclone_host.bpf.testrun import Result, XdpContext, prog_test_run
-from netclone_host.bpf.xdp import XdpMode
+from netclone_host.attach import request
+from netclone_host.attach.attach import AttachRequest
+from netclone_host.attach.loaders.base import LoadedObject, Role
+from netclone_host.attach.loaders.libbpf import LibbpfLoader
 from netclone_host.counters import Hook
+from netclone_host.kernel import maps
+from netclone_host.kernel.testrun import Result, XdpContext, prog_test_run
+from netclone_host.kernel.xdp import XdpMode
 from netclone_host.wire import HEADER_LEN, Header
 
 from .conftest import TOPOLOGY

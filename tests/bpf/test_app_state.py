@@ -11,14 +11,15 @@ import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
-from netclone_host.app_state import AppState
-from netclone_host.bpf import libbpf, maps, state
-from netclone_host.bpf.abi import StateSource
-from netclone_host.bpf.attach import AttachRequest, attach
-from netclone_host.bpf.detach import detach
-from netclone_host.bpf.loader import Role
-from netclone_host.bpf.testrun import XdpAction, prog_test_run
+from netclone_host.attach import status
+from netclone_host.attach.app_state import AppState
+from netclone_host.attach.attach import AttachRequest, attach
+from netclone_host.attach.detach import detach
+from netclone_host.attach.loaders.base import Role
+from netclone_host.attach.tables import StateSource
 from netclone_host.errors import UserError
+from netclone_host.kernel import libbpf, maps
+from netclone_host.kernel.testrun import XdpAction, prog_test_run
 from netclone_host.wire import Clo, Header, Type
 
 from .conftest import run
@@ -40,7 +41,7 @@ def programs(host: str) -> Iterator[tuple[int, int]]:
     attachment = attach(
         AttachRequest((host,), Role.SERVER, server_id=3, state=StateSource.APP)
     ).attachment
-    ids = state.describe(attachment)["programs"][host]
+    ids = status.describe(attachment)["programs"][host]
     fds = [libbpf.call("bpf_prog_get_fd_by_id", ids[hook]) for hook in ("xdp", "tc")]
     yield fds[0], fds[1]
     for fd in fds:
@@ -87,5 +88,5 @@ def test_without_a_server_there_is_no_number(host: str) -> None:
 
 
 def test_the_map_is_of_one_number(host: str, programs: tuple[int, int]) -> None:
-    with state.pinned_map(state.attached_to(host), "nc_app_state") as number:
+    with status.pinned_map(status.attached_to(host), "nc_app_state") as number:
         assert (number.type, number.max_entries) == (maps.MapType.ARRAY, 1)

@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 
 from netclone_host import topology
-from netclone_host.bpf import abi, interfaces, kernel, maps, state, xdp
-from netclone_host.bpf.attach import AttachRequest, Mode, attach
-from netclone_host.bpf.detach import detach
-from netclone_host.bpf.loader import Role
+from netclone_host.attach import status, tables
+from netclone_host.attach.attach import AttachRequest, Mode, attach
+from netclone_host.attach.detach import detach
+from netclone_host.attach.loaders.base import Role
 from netclone_host.control import plan
 from netclone_host.counters import Hook
 from netclone_host.errors import ForeignProgramError, UserError
+from netclone_host.kernel import interfaces, maps, objects, xdp
 
 from .conftest import TOPOLOGY, ForeignFilter, Namespace, run
 
@@ -48,8 +49,8 @@ def test_a_host_is_attached_and_detached(
     wanted = "generic" if mode is Mode.GENERIC else "native"
     assert result.mode == wanted and mode_of(host) == [wanted]
     assert "nc_server_out direct-action" in tc_state(host)
-    assert [entry.ifnames for entry in state.attachments()] == [[host]]
-    assert state.describe(state.attachments()[0])["health"] == "attached"
+    assert [entry.ifnames for entry in status.attachments()] == [[host]]
+    assert status.describe(status.attachments()[0])["health"] == "attached"
     detach(host)
     assert mode_of(host) == []
     assert tc_state(host) == before
@@ -66,9 +67,9 @@ def test_a_released_link_is_off_at_once(host: str) -> None:
 
 def test_the_server_is_told_what_was_asked(host: str) -> None:
     attach(server(host, workers=15, ports=(1000, 1001), request_timeout_ns=2_000_000_000))
-    with state.pinned_map(state.attached_to(host), "nc_server_cfg") as config_map:
-        config = abi.ServerConfig.from_buffer_copy(config_map.lookup(0) or b"")
-    assert (config.sid, config.workers, config.state_source) == (3, 15, abi.StateSource.INFLIGHT)
+    with status.pinned_map(status.attached_to(host), "nc_server_cfg") as config_map:
+        config = tables.ServerConfig.from_buffer_copy(config_map.lookup(0) or b"")
+    assert (config.sid, config.workers, config.state_source) == (3, 15, tables.StateSource.INFLIGHT)
     assert list(config.ports.port)[: config.ports.count] == [1000, 1001]
     assert (config.slice_shift, config.slices) == plan.timeout_slices(2_000_000_000)
     detach(host)
@@ -76,8 +77,8 @@ def test_the_server_is_told_what_was_asked(host: str) -> None:
 
 def test_the_client_is_told_the_number_of_groups(host: str) -> None:
     attach(AttachRequest((host,), Role.CLIENT, servers=6))
-    with state.pinned_map(state.attached_to(host), "nc_client_cfg") as config_map:
-        config = abi.ClientConfig.from_buffer_copy(config_map.lookup(0) or b"")
+    with status.pinned_map(status.attached_to(host), "nc_client_cfg") as config_map:
+        config = tables.ClientConfig.from_buffer_copy(config_map.lookup(0) or b"")
     assert (config.n_groups, config.n_filter_tables) == (30, 2)
     detach(host)
 
@@ -86,22 +87,22 @@ def test_a_switch_has_every_table_filled(switch_ports: list[str]) -> None:
     result = attach(switch())
     assert result.mode == "native"
     assert all(mode_of(port) == ["native"] for port in switch_ports)
-    attachment = state.attached_to("p1")
+    attachment = status.attached_to("p1")
     index = interfaces.indices()
-    with state.pinned_map(attachment, "nc_servers") as servers:
-        second = abi.Server.from_buffer_copy(servers.lookup(1) or b"")
-    assert second.flags == abi.ServerFlag.VALID and second.ifindex == index["p1"]
+    with status.pinned_map(attachment, "nc_servers") as servers:
+        second = tables.Server.from_buffer_copy(servers.lookup(1) or b"")
+    assert second.flags == tables.ServerFlag.VALID and second.ifindex == index["p1"]
     assert bytes(second.mac) == bytes.fromhex("020000000166")
     assert bytes(second.ip4) == socket.inet_aton("10.0.1.102")
     assert bytes(second.ip6) == socket.inet_pton(socket.AF_INET6, "fd00:0:0:1::102")
-    with state.pinned_map(attachment, "nc_groups") as groups:
-        assert groups.lookup(1) == bytes(abi.Group(0, 1))
-        assert groups.lookup(2) == bytes(abi.Group(1, 0))
-    with state.pinned_map(attachment, "nc_fdb") as fdb:
+    with status.pinned_map(attachment, "nc_groups") as groups:
+        assert groups.lookup(1) == bytes(tables.Group(0, 1))
+        assert groups.lookup(2) == bytes(tables.Group(1, 0))
+    with status.pinned_map(attachment, "nc_fdb") as fdb:
         mac = bytes.fromhex("020000000166")
         entry = int.from_bytes(fdb.lookup(plan.fdb_slot(mac)) or b"", "little")
         assert entry == int.from_bytes(mac, "big") << 16 | index["p1"]
-    with state.pinned_map(attachment, "nc_ports") as ports:
+    with status.pinned_map(attachment, "nc_ports") as ports:
         known = {key for key in range(ports.max_entries) if ports.lookup(key)}
         assert known == {index[port] for port in switch_ports}
     detach("p2")
@@ -110,25 +111,26 @@ def test_a_switch_has_every_table_filled(switch_ports: list[str]) -> None:
 
 def test_the_clone_leaves_by_the_second_servers_port(switch_ports: list[str]) -> None:
     attach(switch())
-    attachment = state.attached_to("p0")
+    attachment = status.attached_to("p0")
     index = interfaces.indices()
-    with state.pinned_map(attachment, "nc_clone_ports") as outer:
+    with status.pinned_map(attachment, "nc_clone_ports") as outer:
         inner_id = int.from_bytes(outer.lookup(2) or b"", "little")
     inner = maps.map_by_id(inner_id)
     try:
         entries = [
-            abi.DevmapValue.from_buffer_copy(inner.lookup(position) or b"") for position in (0, 1)
+            tables.DevmapValue.from_buffer_copy(inner.lookup(position) or b"")
+            for position in (0, 1)
         ]
     finally:
         os.close(inner.fd)
     assert [entry.ifindex for entry in entries] == [index["p1"], index["p0"]]
     # One program at both, and wherever else a frame leaves by a server's port.
     assert entries[0].prog_fd == entries[1].prog_fd
-    program = kernel.program_by_id(entries[1].prog_fd)
+    program = objects.program_by_id(entries[1].prog_fd)
     assert program is not None and program.name == "nc_switch_clone"
-    with state.pinned_map(attachment, "nc_ports") as ports:
+    with status.pinned_map(attachment, "nc_ports") as ports:
         leaving = {
-            name: abi.DevmapValue.from_buffer_copy(ports.lookup(index[name]) or b"").prog_fd
+            name: tables.DevmapValue.from_buffer_copy(ports.lookup(index[name]) or b"").prog_fd
             for name in switch_ports
         }
     assert leaving == {"p0": program.id, "p1": program.id, "p2": 0}
@@ -139,7 +141,7 @@ def test_each_attach_starts_its_sequence_elsewhere(switch_ports: list[str]) -> N
     starts = []
     for _ in range(3):
         attach(switch())
-        with state.pinned_map(state.attached_to("p0"), "nc_sequence") as sequence:
+        with status.pinned_map(status.attached_to("p0"), "nc_sequence") as sequence:
             starts.append(sequence.lookup(0))
         detach("p0")
     assert len(set(starts)) == 3
@@ -148,12 +150,12 @@ def test_each_attach_starts_its_sequence_elsewhere(switch_ports: list[str]) -> N
 def test_filter_tables_are_as_large_as_the_topology_says(switch_ports: list[str]) -> None:
     text = "[switch]\nfilter_tables = 4\nfilter_slots = 1024\n" + TOPOLOGY
     attach(AttachRequest(SWITCH_PORTS, Role.SWITCH, topology=topology.loads(text)))
-    attachment = state.attached_to("p0")
-    with state.pinned_map(attachment, "nc_filter") as filters:
+    attachment = status.attached_to("p0")
+    with status.pinned_map(attachment, "nc_filter") as filters:
         assert filters.max_entries == 4096
         assert filters.lookup(4095) == bytes(8)
-    with state.pinned_map(attachment, "nc_switch_cfg") as config_map:
-        config = abi.SwitchConfig.from_buffer_copy(config_map.lookup(0) or b"")
+    with status.pinned_map(attachment, "nc_switch_cfg") as config_map:
+        config = tables.SwitchConfig.from_buffer_copy(config_map.lookup(0) or b"")
     assert (config.filter_mask, config.n_filter_tables, config.n_groups) == (1023, 4, 2)
     detach("p0")
 
@@ -194,9 +196,9 @@ def test_a_second_attach_is_refused_and_force_replaces(host: str) -> None:
     first = attach(server(host)).attachment
     with pytest.raises(UserError, match="attached to eth0 already, as a server"):
         attach(AttachRequest((host,), Role.CLIENT, servers=2))
-    assert [entry.ports for entry in state.attachments()] == [first.ports]
+    assert [entry.ports for entry in status.attachments()] == [first.ports]
     attach(AttachRequest((host,), Role.CLIENT, servers=2, force=True))
-    assert [entry.role for entry in state.attachments()] == ["client"]
+    assert [entry.role for entry in status.attachments()] == ["client"]
     detach(host)
 
 
@@ -208,7 +210,7 @@ def test_force_on_one_port_of_a_switch_says_that_all_are_off(switch_ports: list[
     assert mode_of("p0") == []
     again = attach(AttachRequest(tuple(switch_ports), Role.SWITCH, topology=rack, force=True))
     assert again.warnings == []
-    assert len(state.attachments()) == 1
+    assert len(status.attachments()) == 1
     detach("p1")
 
 
@@ -228,7 +230,7 @@ def test_a_foreign_program_is_named_and_stays(foreign: tuple[str, int]) -> None:
     )
     assert "--force" in caught.value.hint
     assert xdp.query(socket.if_nametoindex(interface)).generic_id == program
-    assert state.attachments() == []
+    assert status.attachments() == []
 
 
 def test_force_replaces_a_foreign_program(foreign: tuple[str, int]) -> None:
@@ -251,18 +253,18 @@ def test_a_failed_force_puts_the_foreign_program_back(
     with pytest.raises(UserError, match="the moon is full"):
         attach(server(interface, force=True))
     assert xdp.query(socket.if_nametoindex(interface)).generic_id == program
-    assert state.attachments() == []
+    assert status.attachments() == []
 
 
 def test_force_replaces_a_program_that_a_link_holds(host: str, not_ours: Path) -> None:
-    from netclone_host.bpf.libbpf_loader import load_object
+    from netclone_host.attach.loaders.libbpf import load_object
 
     with load_object(not_ours) as loaded:
-        link = kernel.create_xdp_link(
+        link = objects.create_xdp_link(
             loaded.programs["foreign_xdp"], socket.if_nametoindex(host), xdp.XdpMode.NATIVE.flag
         )
         attach(server(host, force=True))
-        assert kernel.link_info(link).ifindex == 0
+        assert objects.link_info(link).ifindex == 0
         os.close(link)
     detach(host)
 
@@ -274,7 +276,7 @@ def test_another_namespaces_remains_are_cleared(namespace: Namespace) -> None:
     attachment.netns_cookie += 1
     attachment.save()
     attach(server())
-    assert len(state.attachments()) == 1
+    assert len(status.attachments()) == 1
     detach("eth0")
 
 
@@ -282,7 +284,7 @@ def test_an_interface_that_came_again(namespace: Namespace) -> None:
     namespace.veth("eth0", "wire")
     attach(server())
     run("ip", "link", "del", "eth0")
-    assert state.describe(state.attachments()[0])["health"] == "stale"
+    assert status.describe(status.attachments()[0])["health"] == "stale"
     namespace.veth("eth0", "wire")
     attach(server())
     detach("eth0")
@@ -296,7 +298,7 @@ def test_an_interface_that_is_gone_can_be_detached(namespace: Namespace) -> None
 
 
 def test_two_servers_attach_at_once(namespace: Namespace) -> None:
-    from netclone_host.bpf import netns
+    from netclone_host.kernel import netns
 
     names = ["a0", "a1", "a2"]
     for name in names:
@@ -316,27 +318,28 @@ def test_two_servers_attach_at_once(namespace: Namespace) -> None:
     for thread in threads:
         thread.join()
     assert failures == []
-    assert sorted(entry.ifnames[0] for entry in state.attachments()) == names
+    assert sorted(entry.ifnames[0] for entry in status.attachments()) == names
     for name in names:
         detach(name)
 
 
 def test_bcc_loads_the_same_text(switch_ports: list[str]) -> None:
     """The other loader: the same tables filled, the same programs on every port."""
-    from netclone_host.bpf import kernel_headers, loaders
+    from netclone_host.attach.loaders import choice
+    from netclone_host.kernel import headers
 
-    if not loaders.has_bcc():
+    if not choice.has_bcc():
         pytest.skip("needs BCC (python3-bpfcc)")
-    if not kernel_headers.running_kernel_has_headers() and kernel_headers.installed() is None:
+    if not headers.running_kernel_has_headers() and headers.installed() is None:
         pytest.skip("needs kernel headers (linux-headers-*)")
     result = attach(switch(loader="bcc"))
     assert (result.attachment.loader, result.mode) == ("bcc", "native")
-    with state.pinned_map(result.attachment, "nc_groups") as groups:
-        assert groups.lookup(2) == bytes(abi.Group(1, 0))
-    assert list(state.read_counters(result.attachment)) == [Hook.INGRESS, Hook.CLONE]
+    with status.pinned_map(result.attachment, "nc_groups") as groups:
+        assert groups.lookup(2) == bytes(tables.Group(1, 0))
+    assert list(status.read_counters(result.attachment)) == [Hook.INGRESS, Hook.CLONE]
     detach("p0")
     attach(AttachRequest(("p2",), Role.SERVER, server_id=3, loader="bcc"))
-    assert state.read_in_flight(state.attached_to("p2")) == 0
+    assert status.read_in_flight(status.attached_to("p2")) == 0
     detach("p2")
 
 

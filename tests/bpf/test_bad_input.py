@@ -18,19 +18,12 @@ import pytest
 from click.testing import CliRunner, Result
 from pyroute2 import NetlinkError
 
-from netclone_host.bpf import (
-    bcc_loader,
-    interfaces,
-    journal,
-    kernel_headers,
-    loaders,
-    pins,
-    privilege,
-    state,
-    xdp,
-)
+from netclone_host.attach import journal, pins
+from netclone_host.attach import status as state
+from netclone_host.attach.loaders import bcc, choice
 from netclone_host.cli import main
 from netclone_host.errors import UserError
+from netclone_host.kernel import headers, interfaces, privilege, xdp
 
 from .conftest import TOPOLOGY, Namespace, run
 
@@ -377,7 +370,7 @@ def test_a_refusal_by_the_verifier(
     refused: Callable[..., None], host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The line that matters, not the log."""
-    from netclone_host.bpf import libbpf_loader
+    from netclone_host.attach.loaders import libbpf
 
     source = tmp_path / "server.c"
     source.write_text(
@@ -389,7 +382,7 @@ def test_a_refusal_by_the_verifier(
     )
     target = tmp_path / "server.bpf.o"
     run("clang", "-target", "bpf", "-O2", "-g", "-c", str(source), "-o", str(target))
-    monkeypatch.setattr(libbpf_loader, "OBJECT_DIR", tmp_path)
+    monkeypatch.setattr(libbpf, "OBJECT_DIR", tmp_path)
     refused(
         "attach", host, *SERVER,
         error="the kernel's verifier refused a program of server.bpf.o",
@@ -400,9 +393,9 @@ def test_a_refusal_by_the_verifier(
 def test_objects_not_built(
     refused: Callable[..., None], host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from netclone_host.bpf import libbpf_loader
+    from netclone_host.attach.loaders import libbpf
 
-    monkeypatch.setattr(libbpf_loader, "OBJECT_DIR", tmp_path)
+    monkeypatch.setattr(libbpf, "OBJECT_DIR", tmp_path)
     refused("attach", host, *SERVER, error="there is no compiled object", hint="make setup")
 
 
@@ -445,7 +438,7 @@ def test_without_privilege_status_still_answers(host: str, tmp_path: Path) -> No
 def test_bcc_not_installed(
     refused: Callable[..., None], host: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loaders, "has_bcc", lambda: False)
+    monkeypatch.setattr(choice, "has_bcc", lambda: False)
     refused(
         "attach", host, *SERVER, "--loader", "bcc",
         error="the BCC loader needs Debian's python3-bpfcc",
@@ -457,8 +450,8 @@ def test_bcc_without_kernel_headers(
     refused: Callable[..., None], host: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("BCC_KERNEL_SOURCE", raising=False)
-    monkeypatch.setattr(kernel_headers, "running_kernel_has_headers", lambda: False)
-    monkeypatch.setattr(kernel_headers, "installed", lambda: None)
+    monkeypatch.setattr(headers, "running_kernel_has_headers", lambda: False)
+    monkeypatch.setattr(headers, "installed", lambda: None)
     refused(
         "attach", host, *SERVER, "--loader", "bcc",
         error="BCC needs kernel headers, and none are installed",
@@ -470,9 +463,9 @@ def test_bcc_that_cannot_compile(
     refused: Callable[..., None], host: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The compiler's own words, cut to the first error."""
-    if not loaders.has_bcc():
+    if not choice.has_bcc():
         pytest.skip("needs BCC (python3-bpfcc)")
-    monkeypatch.setattr(bcc_loader, "flat_text", lambda _path: "int f(void) { return x; }\n")
+    monkeypatch.setattr(bcc, "flat_text", lambda _path: "int f(void) { return x; }\n")
     refused(
         "attach", host, *SERVER, "--loader", "bcc",
         error="BCC could not compile server.bpf.c",

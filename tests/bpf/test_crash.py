@@ -12,15 +12,17 @@ from dataclasses import replace
 
 import pytest
 
-from netclone_host import topology
-from netclone_host.bpf import attach as attach_module
-from netclone_host.bpf import faults, pins, state, xdp
-from netclone_host.bpf.attach import AttachRequest, attach
-from netclone_host.bpf.detach import detach
-from netclone_host.bpf.libbpf_loader import LibbpfLoader
-from netclone_host.bpf.loader import LoadedObject, MapSizes, Role
+from netclone_host import crash_points, topology
+from netclone_host.attach import attach as attach_module
+from netclone_host.attach import pins
+from netclone_host.attach import status as state
+from netclone_host.attach.attach import AttachRequest, attach
+from netclone_host.attach.detach import detach
+from netclone_host.attach.loaders.base import LoadedObject, MapSizes, Role
+from netclone_host.attach.loaders.libbpf import LibbpfLoader
 from netclone_host.cli import main
 from netclone_host.errors import UserError
+from netclone_host.kernel import xdp
 
 from .conftest import TOPOLOGY, ForeignFilter, run
 
@@ -69,11 +71,11 @@ def loaded_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def steps_of(action: Callable[[], object]) -> list[str]:
     """Every step that the action announces, in order."""
     seen: list[str] = []
-    faults.on_step = seen.append
+    crash_points.on_step = seen.append
     try:
         action()
     finally:
-        faults.on_step = None
+        crash_points.on_step = None
     return seen
 
 
@@ -88,7 +90,7 @@ def die_at(position: int, action: Callable[[], object]) -> None:
                 os.kill(os.getpid(), signal.SIGKILL)
             left[0] -= 1
 
-        faults.on_step = count
+        crash_points.on_step = count
         try:
             action()
         finally:
@@ -178,12 +180,12 @@ def test_a_failure_at_each_step_leaves_nothing(host: str, tc_state: TcState) -> 
             if step == failing:
                 raise Fault
 
-        faults.on_step = fail
+        crash_points.on_step = fail
         try:
             with pytest.raises(Fault):
                 attach(server())
         finally:
-            faults.on_step = None
+            crash_points.on_step = None
         assert_nothing_left((host,))
         assert tc_state(host) == was
 
@@ -191,7 +193,7 @@ def test_a_failure_at_each_step_leaves_nothing(host: str, tc_state: TcState) -> 
 def test_the_environment_names_a_step_too(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     child = os.fork()
     if child == 0:
-        os.environ[faults.CRASH_AT] = "filter"
+        os.environ[crash_points.CRASH_AT] = "filter"
         try:
             attach(server())
         finally:
@@ -210,7 +212,9 @@ def signalled_at(step: str, number: signal.Signals, *words: str) -> int:
         for other in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(other, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        faults.on_step = lambda reached: os.kill(os.getpid(), number) if reached == step else None
+        crash_points.on_step = lambda reached: (
+            os.kill(os.getpid(), number) if reached == step else None
+        )
         status = 99
         try:
             main(words)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from netclone_host.bpf import netns, probes
 from netclone_host.cli import main
+from netclone_host.kernel import netns, probes
 
 
 def test_a_machine_that_runs_these_tests_has_all_that_is_needed(clean_slate: None) -> None:

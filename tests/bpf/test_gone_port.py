@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from netclone_host import topology as topologies
-from netclone_host.bpf import abi
-from netclone_host.bpf.detach import detach
+from netclone_host.attach import tables
+from netclone_host.attach.detach import detach
 from netclone_host.cli import main
 from netclone_host.errors import UserError
 
@@ -56,7 +56,9 @@ def test_show_names_it(gone: tuple[str, int]) -> None:
 def test_a_setting_does_not_depend_on_it(gone: tuple[str, int]) -> None:
     done = switch("set", "--racksched", "--server-timeout", "250")
     assert done.exit_code == 0, done.output
-    assert config().flags & abi.SwitchFlag.RACKSCHED and config().server_timeout_ns == 250_000_000
+    assert (
+        config().flags & tables.SwitchFlag.RACKSCHED and config().server_timeout_ns == 250_000_000
+    )
 
 
 def test_its_server_is_replaced(gone: tuple[str, int]) -> None:
@@ -71,7 +73,7 @@ def test_its_server_is_replaced(gone: tuple[str, int]) -> None:
     assert "gone" not in json.dumps(record)
     other = 1 - int(failed)
     assert list(record["groups"].values()) == [[other, 2], [2, other]]
-    assert not config().flags & abi.SwitchFlag.HOLD
+    assert not config().flags & tables.SwitchFlag.HOLD
 
 
 @pytest.mark.parametrize(

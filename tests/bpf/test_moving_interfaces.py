@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from netclone_host.bpf import netns
+from netclone_host.kernel import netns
 
 from .conftest import TOPOLOGY, Namespace, run
 from .test_salvage import done, host, programs_on

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from netclone_host.bpf import journal, kernel, maps, netns, pins, tc, xdp
+from netclone_host.attach import journal, pins
 from netclone_host.cli import main
+from netclone_host.kernel import maps, netns, objects, tc, xdp
 
 from .conftest import TOPOLOGY, Namespace, run
 from .test_crash import die_at
@@ -221,11 +222,11 @@ def test_what_others_pinned_beside_ours_stays(namespace: Namespace) -> None:
     theirs = maps.create_map(maps.MapType.ARRAY, "theirs", 4, 8, 1)
     elsewhere = pins.root() / f"net-{inode}" / "eth7"
     elsewhere.mkdir(parents=True)
-    kernel.pin(theirs.fd, elsewhere / "theirs")
+    objects.pin(theirs.fd, elsewhere / "theirs")
     assert listed()[0] == {}
     done("attach", "eth0", *SERVER)
     beside = pins.directory(inode, "eth0") / "theirs"
-    kernel.pin(theirs.fd, beside)
+    objects.pin(theirs.fd, beside)
     os.close(theirs.fd)
     done("detach", "eth0")
     assert beside.exists() and list(beside.parent.iterdir()) == [beside]

@@ -14,9 +14,9 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
 from netclone_host import topology as topologies
-from netclone_host.bpf.attach import AttachRequest, attach
-from netclone_host.bpf.detach import detach
-from netclone_host.bpf.loader import Role
+from netclone_host.attach.attach import AttachRequest, attach
+from netclone_host.attach.detach import detach
+from netclone_host.attach.loaders.base import Role
 from netclone_host.topology import Topology
 from netclone_host.wire import Clo, Header
 

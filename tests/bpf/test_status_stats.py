@@ -18,13 +18,14 @@ import pytest
 from click.testing import CliRunner
 
 from netclone_host import topology
-from netclone_host.bpf import abi, netns, state
-from netclone_host.bpf.attach import AttachRequest, Mode, attach
-from netclone_host.bpf.detach import detach
-from netclone_host.bpf.journal import Attachment
-from netclone_host.bpf.loader import Role
+from netclone_host.attach import status, tables
+from netclone_host.attach.attach import AttachRequest, Mode, attach
+from netclone_host.attach.detach import detach
+from netclone_host.attach.journal import Attachment
+from netclone_host.attach.loaders.base import Role
 from netclone_host.cli import main
-from netclone_host.control import running
+from netclone_host.control.xdp import current_settings
+from netclone_host.kernel import netns
 from netclone_host.wire import Clo, Header
 
 from .conftest import TOPOLOGY, lose, run
@@ -93,10 +94,10 @@ def test_requests_without_an_answer_leave_the_count(host: str) -> None:
         send("wire", frame(Header(grp=1, req_id=req_id)))
     stats_when(host, 3)
     time.sleep(0.1)
-    attachment = state.attached_to(host)
-    assert state.read_in_flight(attachment) == 0
-    with state.pinned_map(attachment, "nc_slices") as slices:
-        assert abi.Slices.from_buffer_copy(slices.lookup(0) or b"").in_flight() > 0
+    attachment = status.attached_to(host)
+    assert status.read_in_flight(attachment) == 0
+    with status.pinned_map(attachment, "nc_slices") as slices:
+        assert tables.Slices.from_buffer_copy(slices.lookup(0) or b"").in_flight() > 0
     detach(host)
 
 
@@ -166,7 +167,7 @@ def test_status_lists_what_is_attached(server: str) -> None:
 
 
 def test_status_knows_when_somebody_took_the_program_off(server: str) -> None:
-    attachment = state.attached_to(server)
+    attachment = status.attached_to(server)
     lose(attachment.link_pin(attachment.ports[0]))
     (record,) = json.loads(output("status", "--json"))
     assert record["health"] == "detached"
@@ -180,7 +181,7 @@ def test_nothing_attached(host: str) -> None:
 def test_a_switch_shows_the_state_of_each_server(switch_ports: list[str]) -> None:
     rack = topology.loads(TOPOLOGY)
     attach(AttachRequest(tuple(switch_ports), Role.SWITCH, topology=rack))
-    with state.pinned_map(state.attached_to("p0"), "nc_state") as states:
+    with status.pinned_map(status.attached_to("p0"), "nc_state") as states:
         states.update(1, 4)
     record = json.loads(output("stats", "p2", "--json"))
     assert record["states"] == {"0": 0, "1": 4}
@@ -192,11 +193,11 @@ def test_a_switch_shows_the_state_of_each_server(switch_ports: list[str]) -> Non
 def test_a_switch_in_generic_mode_is_told_so(switch_ports: list[str]) -> None:
     """Partial checksums survive there, so the program treats them differently."""
     rack = topology.loads(TOPOLOGY)
-    for mode, flag in ((Mode.GENERIC, abi.SwitchFlag.GENERIC), (Mode.NATIVE, 0)):
+    for mode, flag in ((Mode.GENERIC, tables.SwitchFlag.GENERIC), (Mode.NATIVE, 0)):
         attach(AttachRequest(tuple(switch_ports), Role.SWITCH, topology=rack, mode=mode))
-        with state.pinned_map(state.attached_to("p0"), "nc_switch_cfg") as config_map:
-            config = abi.SwitchConfig.from_buffer_copy(config_map.lookup(0) or b"")
-        assert config.flags & abi.SwitchFlag.GENERIC == flag
+        with status.pinned_map(status.attached_to("p0"), "nc_switch_cfg") as config_map:
+            config = tables.SwitchConfig.from_buffer_copy(config_map.lookup(0) or b"")
+        assert config.flags & tables.SwitchFlag.GENERIC == flag
         detach("p0")
 
 
@@ -206,9 +207,9 @@ def test_a_switch_has_one_mode_on_all_ports(switch_ports: list[str]) -> None:
     rack = topology.loads(TOPOLOGY)
     result = attach(AttachRequest(tuple(switch_ports), Role.SWITCH, topology=rack))
     assert result.mode == "generic" and "p2: " in result.attachment.reason
-    with state.pinned_map(state.attached_to("p0"), "nc_switch_cfg") as config_map:
-        config = abi.SwitchConfig.from_buffer_copy(config_map.lookup(0) or b"")
-    assert config.flags & abi.SwitchFlag.GENERIC
+    with status.pinned_map(status.attached_to("p0"), "nc_switch_cfg") as config_map:
+        config = tables.SwitchConfig.from_buffer_copy(config_map.lookup(0) or b"")
+    assert config.flags & tables.SwitchFlag.GENERIC
     detach("p0")
 
 
@@ -224,9 +225,9 @@ def test_a_client_that_cannot_be_recorded_is_not_changed(
         broken.setattr(Attachment, "save", full)
         refused = CliRunner().invoke(main, ("client", "set", host, "--servers", "5"))
     assert refused.exit_code == 2 and "No space left on device (/run/netclone)" in refused.output
-    assert running.client_servers(state.attached_to(host)) == 4
+    assert current_settings.client_servers(status.attached_to(host)) == 4
     output("client", "set", host, "--servers", "5")
-    assert running.client_servers(state.attached_to(host)) == 5
+    assert current_settings.client_servers(status.attached_to(host)) == 5
     (record,) = json.loads(output("status", "--json"))
     assert record["settings"]["servers"] == 5
     output("detach", host)

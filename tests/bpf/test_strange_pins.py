@@ -13,11 +13,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from netclone_host import topology
-from netclone_host.bpf import journal, kernel, netns, pins, state, xdp
-from netclone_host.bpf.attach import AttachRequest, attach
-from netclone_host.bpf.loader import Role
-from netclone_host.bpf.xdp import XdpMode
+from netclone_host.attach import journal, pins, status
+from netclone_host.attach.attach import AttachRequest, attach
+from netclone_host.attach.loaders.base import Role
 from netclone_host.cli import main
+from netclone_host.kernel import netns, objects, xdp
+from netclone_host.kernel.xdp import XdpMode
 
 from .conftest import TOPOLOGY, Namespace, lose, run
 from .test_crash import die_at
@@ -46,9 +47,9 @@ def foreign_link(namespace: Namespace, own_bpffs: Path, not_ours: Path) -> Itera
     namespace.veth("other", "other-wire")
     pin = own_bpffs / "somebody"
     run("bpftool", "prog", "load", str(not_ours), str(pin), "type", "xdp")
-    program = kernel.open_pin(pin)
+    program = objects.open_pin(pin)
     pin.unlink()
-    link = kernel.create_xdp_link(program, socket.if_nametoindex("other"), XdpMode.NATIVE.flag)
+    link = objects.create_xdp_link(program, socket.if_nametoindex("other"), XdpMode.NATIVE.flag)
     os.close(program)
     yield link
     assert len(programs_on("other")) == 1
@@ -57,8 +58,8 @@ def foreign_link(namespace: Namespace, own_bpffs: Path, not_ours: Path) -> Itera
 
 def a_map(pin: Path) -> None:
     """Of the counters: the number of its type is that of an XDP link."""
-    counters = kernel.open_pin(pin.parent / "nc_counters")
-    kernel.pin(counters, pin)
+    counters = objects.open_pin(pin.parent / "nc_counters")
+    objects.pin(counters, pin)
     os.close(counters)
 
 
@@ -78,7 +79,7 @@ def nothing(_pin: Path) -> None:
 def test_what_is_no_link_is_in_nobodys_way(link_pin: Path, put: Callable[[Path], None]) -> None:
     lose(link_pin)
     put(link_pin)
-    assert [state.health(one) for one in state.attachments()] == ["detached"]
+    assert [status.health(one) for one in status.attachments()] == ["detached"]
     groups = link_pin.with_name("nc_groups")
     if put is not a_map:
         groups.unlink()
@@ -98,8 +99,8 @@ def test_another_thing_under_the_name_of_a_map_is_told(
     """Read as the map of the name it would be read beyond its end."""
     pin = link_pin.with_name(name)
     pin.unlink()
-    there = kernel.open_pin(link_pin.with_name(other))
-    kernel.pin(there, pin)
+    there = objects.open_pin(link_pin.with_name(other))
+    objects.pin(there, pin)
     os.close(there)
     for words in (("show",), ("set", "--racksched"), ("remove-server", "1")):
         refused = host("switch", *words)
@@ -141,7 +142,7 @@ def test_what_stands_in_the_way_of_a_pin_is_named(
 @pytest.mark.parametrize("with_journal", [True, False])
 def test_a_foreign_link_stays_on(link_pin: Path, foreign_link: int, with_journal: bool) -> None:
     lose(link_pin)
-    kernel.pin(foreign_link, link_pin)
+    objects.pin(foreign_link, link_pin)
     if not with_journal:
         (journal.run_dir() / f"net-{netns.current().inode}" / "p0.json").unlink()
     done = host("detach", "p0")
@@ -150,9 +151,9 @@ def test_a_foreign_link_stays_on(link_pin: Path, foreign_link: int, with_journal
 
 
 def test_a_link_of_which_the_pin_was_replaced_is_told(link_pin: Path, foreign_link: int) -> None:
-    link = kernel.open_pin(link_pin)
+    link = objects.open_pin(link_pin)
     link_pin.unlink()
-    kernel.pin(foreign_link, link_pin)
+    objects.pin(foreign_link, link_pin)
     refused = host("detach", "p0")
     assert refused.exit_code == 2 and "its pin is not in the BPF file system" in refused.output
     os.close(link)
@@ -161,11 +162,11 @@ def test_a_link_of_which_the_pin_was_replaced_is_told(link_pin: Path, foreign_li
 
 
 def test_a_link_that_somebody_else_holds_too_is_taken_off_after_a_crash(link_pin: Path) -> None:
-    held = [kernel.open_pin(link_pin.with_name(f"link-p{i}")) for i in range(3)]
+    held = [objects.open_pin(link_pin.with_name(f"link-p{i}")) for i in range(3)]
     die_at(0, lambda: host("detach", "p0"))
     assert programs_on("p2") == [] and link_pin.with_name("link-p2").exists()
     done = host("detach", "p0")
     assert done.exit_code == 0, done.output
     for link in held:
-        assert kernel.link_info(link).ifindex == 0
+        assert objects.link_info(link).ifindex == 0
         os.close(link)

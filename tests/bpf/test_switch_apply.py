@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import pytest
 
 from netclone_host import topology as topologies
-from netclone_host.bpf import abi, state
-from netclone_host.bpf.attach import AttachRequest, attach
-from netclone_host.bpf.detach import detach
-from netclone_host.bpf.loader import Role
+from netclone_host.attach import status, tables
+from netclone_host.attach.attach import AttachRequest, attach
+from netclone_host.attach.detach import detach
+from netclone_host.attach.loaders.base import Role
 from netclone_host.control.backend import apply
 from netclone_host.control.targets import TargetName, connect, plan_for
 from netclone_host.errors import UserError
@@ -46,14 +46,14 @@ def bring(topology: Topology) -> int:
     return len(apply(connect(TargetName.XDP, None), plan_for(TargetName.XDP, topology)))
 
 
-def config() -> abi.SwitchConfig:
-    with state.pinned_map(state.attached_to("p0"), "nc_switch_cfg") as table:
-        return abi.SwitchConfig.from_buffer_copy(table.lookup(0) or b"")
+def config() -> tables.SwitchConfig:
+    with status.pinned_map(status.attached_to("p0"), "nc_switch_cfg") as table:
+        return tables.SwitchConfig.from_buffer_copy(table.lookup(0) or b"")
 
 
 def group(grp: int) -> tuple[int, int]:
-    with state.pinned_map(state.attached_to("p0"), "nc_groups") as table:
-        found = abi.Group.from_buffer_copy(table.lookup(grp) or bytes(4))
+    with status.pinned_map(status.attached_to("p0"), "nc_groups") as table:
+        found = tables.Group.from_buffer_copy(table.lookup(grp) or bytes(4))
     return found.first, found.second
 
 
@@ -66,7 +66,7 @@ def test_a_failed_server_goes_and_comes_back(rack: Topology) -> None:
     assert bring(smaller) > 0
     assert config().n_groups == 2
     assert [group(grp) for grp in (1, 2, 3)] == [(0, 2), (2, 0), (0, 0)]
-    assert sorted(state.read_states(state.attached_to("p0"))) == ["0", "2"]
+    assert sorted(status.read_states(status.attached_to("p0"))) == ["0", "2"]
     assert bring(smaller) == 0
     assert bring(rack) > 0
     assert group(1) == (0, 1) and config().n_groups == 6
@@ -75,20 +75,20 @@ def test_a_failed_server_goes_and_comes_back(rack: Topology) -> None:
 
 def remember(sid: int, queue: int, owed: int) -> None:
     """As if the server had said so, and owed answers ever since the machine started."""
-    attachment = state.attached_to("p0")
-    with state.pinned_map(attachment, "nc_state") as table:
+    attachment = status.attached_to("p0")
+    with status.pinned_map(attachment, "nc_state") as table:
         table.update(sid, queue)
-    with state.pinned_map(attachment, "nc_health") as table:
-        table.update(sid, abi.Health(owing_since_ns=1, owed=owed))
+    with status.pinned_map(attachment, "nc_health") as table:
+        table.update(sid, tables.Health(owing_since_ns=1, owed=owed))
 
 
 def known_of(sid: int) -> tuple[int, int]:
     """State of a server, and how many answers it owes."""
-    attachment = state.attached_to("p0")
-    with state.pinned_map(attachment, "nc_state") as table:
+    attachment = status.attached_to("p0")
+    with status.pinned_map(attachment, "nc_state") as table:
         queue = int.from_bytes(table.lookup(sid) or b"", "little")
-    with state.pinned_map(attachment, "nc_health") as table:
-        return queue, abi.Health.from_buffer_copy(table.lookup(sid) or b"").owed
+    with status.pinned_map(attachment, "nc_health") as table:
+        return queue, tables.Health.from_buffer_copy(table.lookup(sid) or b"").owed
 
 
 def timed(rack: Topology, timeout_ms: int) -> Topology:
@@ -129,16 +129,16 @@ def test_debts_from_when_failures_were_not_looked_for_are_none(rack: Topology) -
 def test_only_what_differs_is_written(rack: Topology) -> None:
     switch = dataclasses.replace(rack.switch, racksched=True)
     assert bring(dataclasses.replace(rack, switch=switch)) == 1
-    assert config().flags & abi.SwitchFlag.RACKSCHED
+    assert config().flags & tables.SwitchFlag.RACKSCHED
 
 
 def test_generic_mode_is_not_the_topologys_to_change(rack: Topology) -> None:
-    with state.pinned_map(state.attached_to("p0"), "nc_switch_cfg") as table:
+    with status.pinned_map(status.attached_to("p0"), "nc_switch_cfg") as table:
         before = config()
-        before.flags |= abi.SwitchFlag.GENERIC
+        before.flags |= tables.SwitchFlag.GENERIC
         table.update(0, before)
     assert bring(dataclasses.replace(rack, switch=dataclasses.replace(rack.switch, id=5))) == 1
-    assert config().flags & abi.SwitchFlag.GENERIC and config().switch_id == 5
+    assert config().flags & tables.SwitchFlag.GENERIC and config().switch_id == 5
 
 
 def test_a_rack_that_outgrew_the_maps_is_refused(rack: Topology) -> None:

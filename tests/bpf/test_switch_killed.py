@@ -15,12 +15,15 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from netclone_host.bpf import abi, faults, maps, state
+from netclone_host import crash_points
+from netclone_host.attach import status as state
+from netclone_host.attach import tables as abi
 from netclone_host.cli import main
-from netclone_host.control import hold, live, notices
-from netclone_host.control.notices import Notices
 from netclone_host.control.plan import SwitchTables
+from netclone_host.control.xdp import hold, live, notices
+from netclone_host.control.xdp.notices import Notices
 from netclone_host.errors import UserError
+from netclone_host.kernel import maps
 from netclone_host.topology import Topology, group_pairs
 
 from .conftest import TOPOLOGY
@@ -120,7 +123,7 @@ def killed_at(step: str, *words: str) -> bool:
             if reached == step:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        faults.on_step = die
+        crash_points.on_step = die
         try:
             main(("switch", *words))
         finally:
@@ -301,7 +304,7 @@ def test_sigterm_in_the_middle_is_heard_at_the_end(rack: Topology, step: str) ->
 
     def verb() -> None:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        faults.on_step = terminate
+        crash_points.on_step = terminate
         main(["switch", "remove-server", "1"], standalone_mode=True)
 
     assert in_child(verb) == 128 + signal.SIGTERM

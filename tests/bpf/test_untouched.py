@@ -19,9 +19,9 @@ from scapy.layers.inet6 import (
 from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.packet import Raw
 
-from netclone_host.bpf.loader import Role
-from netclone_host.bpf.testrun import TcAction, XdpAction
+from netclone_host.attach.loaders.base import Role
 from netclone_host.counters import Hook
+from netclone_host.kernel.testrun import TcAction, XdpAction
 from netclone_host.wire import Clo, Flag, Header, Type
 
 from .conftest import Namespace
@@ -160,7 +160,7 @@ CASES = [
 
 @pytest.fixture(scope="module")
 def own_namespace() -> Iterator[Namespace]:
-    from netclone_host.bpf import netns
+    from netclone_host.kernel import netns
 
     with netns.throw_away():
         namespace = Namespace("throw-away")

@@ -12,11 +12,11 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 
-from netclone_host.bpf import abi
-from netclone_host.bpf.abi import StateSource
-from netclone_host.bpf.loader import Role
-from netclone_host.bpf.testrun import TcAction, XdpAction
+from netclone_host.attach import tables
+from netclone_host.attach.loaders.base import Role
+from netclone_host.attach.tables import StateSource
 from netclone_host.counters import Hook
+from netclone_host.kernel.testrun import TcAction, XdpAction
 from netclone_host.wire import Clo, Flag, Header, Type
 
 from .frames import (
@@ -124,7 +124,8 @@ def test_server_counts_a_request_once(server: Programs) -> None:
     for _ in range(5):
         server.run(IN, frame(REQUEST.replace(req_id=9)))
     assert (
-        abi.Slices.from_buffer_copy(map_of(server, "nc_slices").lookup(0) or b"").in_flight() == 1
+        tables.Slices.from_buffer_copy(map_of(server, "nc_slices").lookup(0) or b"").in_flight()
+        == 1
     )
 
 
@@ -329,7 +330,7 @@ def test_switch_passes_what_is_not_its_own(
 
 def test_switch_passes_when_no_candidate_is_usable(switch: Programs) -> None:
     for sid in (0, 1):
-        map_of(switch, "nc_servers").update(sid, abi.Server())
+        map_of(switch, "nc_servers").update(sid, tables.Server())
     data = frame(REQUEST)
     result, counted = switch.run(IN, data)
     assert (result.retval, result.data_out) == (XdpAction.PASS, data)

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from netclone_host.bpf.loader import Role
-from netclone_host.bpf.xdp import XdpMode
+from netclone_host.attach.loaders.base import Role
+from netclone_host.kernel.xdp import XdpMode
 from netclone_host.model import parse
 from tests.conformance.frames import request, response, server
 from tests.conformance.runners.xdp import Xdp

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from netclone_host.bpf.loader import Role
-from netclone_host.bpf.xdp import XdpMode
+from netclone_host.attach.loaders.base import Role
+from netclone_host.kernel.xdp import XdpMode
 from tests.conformance.generated import check, scenarios
 from tests.conformance.runners.native import Native
 from tests.conformance.runners.xdp import Xdp

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from netclone_host.bpf import abi
+from netclone_host.attach import tables
 from tests.conformance.frames import Frame, request, response, server
 from tests.conformance.runners.native import Native, Node
 from tests.conformance.writing import Book
@@ -33,8 +33,8 @@ class Leaving:
         now = self.native.counts()
         return {name: n - self.before[name] for name, n in now.items() if n != self.before[name]}
 
-    def servers(self) -> abi.Server:
-        return self.node.table("nc_servers", abi.Server)  # type: ignore[return-value]
+    def servers(self) -> tables.Server:
+        return self.node.table("nc_servers", tables.Server)  # type: ignore[return-value]
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_one_port_in_turn(leaving: Leaving) -> None:
 
 def test_groups_renumbered_meanwhile(leaving: Leaving) -> None:
     """GRP says another pair by now. Ports may be shared for all that is known: in turn."""
-    leaving.node.table("nc_groups", abi.Group)[1] = abi.Group(0, 2)
+    leaving.node.table("nc_groups", tables.Group)[1] = tables.Group(0, 2)
     assert leaving.frame(S0.port, ORIGINAL) == ORIGINAL.bytes()
     assert leaving.frame(S1.port, ORIGINAL) == ORIGINAL.bytes()
     assert leaving.frame(S1.port, ORIGINAL) == COPY.bytes()
@@ -94,7 +94,7 @@ def test_groups_renumbered_meanwhile(leaving: Leaving) -> None:
 @pytest.mark.parametrize("v6", [False, True])
 def test_second_server_removed_meanwhile(leaving: Leaving, v6: bool) -> None:
     """The copy alone is dropped, and counted."""
-    leaving.servers()[1] = abi.Server()  # type: ignore[index]
+    leaving.servers()[1] = tables.Server()  # type: ignore[index]
     original = ORIGINAL.but(v6=v6)
     assert leaving.frame(S0.port, original) == original.bytes()
     assert leaving.frame(S1.port, original) is None
@@ -103,7 +103,7 @@ def test_second_server_removed_meanwhile(leaving: Leaving, v6: bool) -> None:
 
 def test_second_server_removed_original_never_lost(leaving: Leaving) -> None:
     """Where the destination's port is not known, nothing is taken for a copy."""
-    leaving.servers()[1] = abi.Server()  # type: ignore[index]
+    leaving.servers()[1] = tables.Server()  # type: ignore[index]
     tagged = ORIGINAL.but(vlans=((0x8100, 5),))
     for port in (S0.port, S1.port):
         assert leaving.frame(port, tagged) == tagged.bytes()

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from netclone_host.bpf import abi
-from netclone_host.bpf.libbpf_loader import LibbpfLoader
-from netclone_host.bpf.loader import LoadedObject, Role
-from netclone_host.bpf.maps import MapType, create_map
+from netclone_host.attach import tables
+from netclone_host.attach.loaders.base import LoadedObject, Role
+from netclone_host.attach.loaders.libbpf import LibbpfLoader
+from netclone_host.kernel.maps import MapType, create_map
 from tests.conformance.frames import server
 from tests.conformance.runners import tables as form
 from tests.conformance.writing import Book, address
@@ -62,11 +62,11 @@ def switch() -> Iterator[LoadedObject]:
         for sid in range(2):
             maps["nc_servers"].update(sid, form.address(address(server(sid)), lambda port: port))
             maps["nc_state"].update(sid, 1)
-        maps["nc_groups"].update_many({1: abi.Group(0, 1), 2: abi.Group(1, 0)})
-        size = ctypes.sizeof(abi.DevmapValue)
+        maps["nc_groups"].update_many({1: tables.Group(0, 1), 2: tables.Group(1, 0)})
+        size = ctypes.sizeof(tables.DevmapValue)
         pair = create_map(MapType.DEVMAP, "nc_pair_ports", 4, size, 2)
         for position in range(2):
-            pair.update(position, abi.DevmapValue(LOOPBACK, 0))
+            pair.update(position, tables.DevmapValue(LOOPBACK, 0))
         maps["nc_clone_ports"].update_many({1: pair.fd, 2: pair.fd})
         os.close(pair.fd)
         maps["nc_switch_cfg"].update(0, form.switch_config(scenario.config))

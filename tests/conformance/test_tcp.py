@@ -11,9 +11,9 @@ from typing import cast
 
 import pytest
 
-from netclone_host.bpf import netns
-from netclone_host.bpf.loader import Role
-from netclone_host.bpf.xdp import XdpMode
+from netclone_host.attach.loaders.base import Role
+from netclone_host.kernel import netns
+from netclone_host.kernel.xdp import XdpMode
 from netclone_host.rack.links import open_in
 from netclone_host.wire import HEADER_LEN, Flag, Header, Type
 from tests.conformance.runners.xdp import Xdp

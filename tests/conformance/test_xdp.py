@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from netclone_host.bpf.loader import Role
-from netclone_host.bpf.xdp import XdpMode
+from netclone_host.attach.loaders.base import Role
+from netclone_host.kernel.xdp import XdpMode
 from tests.conformance.playing import play
 from tests.conformance.runners.xdp import LONGEST_FRAME, Xdp
 from tests.conformance.scenario import Scenario, corpus

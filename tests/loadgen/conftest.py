@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from loadgen.endpoints import Endpoint
+from loadgen.traffic.endpoints import Endpoint
 
 
 @pytest.fixture

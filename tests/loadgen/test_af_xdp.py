@@ -16,21 +16,22 @@ import pytest
 from click.testing import CliRunner
 
 from loadgen.cli import main
-from loadgen.clients import ClientPlan, run_clients
-from loadgen.endpoints import probe
-from loadgen.io import SOCKET, IoOptions
-from loadgen.lab import IFNAME, Pair, set_link, veth_pair
-from loadgen.report import make_record
-from loadgen.schemes import find_scheme
-from loadgen.servers import VirtualServer, VirtualServers
-from loadgen.workload import parse_workload
-from loadgen.xdp_io import XdpIo, XdpMode
-from netclone_host.bpf import attach, detach, netns, state
-from netclone_host.bpf.abi import StateSource
-from netclone_host.bpf.loader import Role
-from netclone_host.bpf.request import AttachRequest
+from loadgen.machine.veth_pair import IFNAME, Pair, set_link, veth_pair
+from loadgen.traffic.af_xdp import XdpIo, XdpMode
+from loadgen.traffic.clients import ClientPlan, run_clients
+from loadgen.traffic.endpoints import probe
+from loadgen.traffic.io import SOCKET, IoOptions
+from loadgen.traffic.run_record import make_record
+from loadgen.traffic.virtual_servers import VirtualServer, VirtualServers
+from loadgen.workload.schemes import find_scheme
+from loadgen.workload.services import parse_workload
+from netclone_host.attach import attach, detach, status
+from netclone_host.attach.loaders.base import Role
+from netclone_host.attach.request import AttachRequest
+from netclone_host.attach.tables import StateSource
 from netclone_host.counters import Hook
 from netclone_host.errors import UserError
+from netclone_host.kernel import netns
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and XDP need root")
 
@@ -87,7 +88,7 @@ def test_every_combination_answers_everything(
     assert record.io == ("af_xdp copy" if client_io.is_xdp else "socket")
     # The role's program saw each response, and its verdict came first.
     with netns.entered(pair.client.netns):
-        counted = state.read_counters(state.attached_to(IFNAME))
+        counted = status.read_counters(status.attached_to(IFNAME))
     assert counted[Hook.INGRESS]["response_delivered"] >= summary.answered
 
 

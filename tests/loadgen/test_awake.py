@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from loadgen import awake
-from loadgen.abi import traffic_library
-from loadgen.awake import processors_awake
+from loadgen.machine import awake
+from loadgen.machine.awake import processors_awake
+from loadgen.native.abi import traffic_library
 
 WAIT_S = 10.0
 CPU_HIERARCHY = Path("/sys/fs/cgroup/cpu")

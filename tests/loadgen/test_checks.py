@@ -16,17 +16,17 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 
-from loadgen import checks
-from loadgen.arrivals import parse_arrivals
-from loadgen.checks import check_distributions, check_poisson, check_schedule
+from loadgen.check import checks
+from loadgen.check.checks import check_distributions, check_poisson, check_schedule
+from loadgen.check.deviation import ATTEMPTS, Check, Verdict, disturbed, settle
 from loadgen.cli import main
-from loadgen.clients import ClientPlan, ClientSummary, run_clients, schedule_gaps
-from loadgen.endpoints import Endpoint
-from loadgen.native import Stalls
-from loadgen.schemes import find_scheme
-from loadgen.servers import VirtualServer, VirtualServers
-from loadgen.verdicts import ATTEMPTS, Check, Verdict, disturbed, settle
-from loadgen.workload import parse_workload
+from loadgen.native.library import Stalls
+from loadgen.traffic.clients import ClientPlan, ClientSummary, run_clients, schedule_gaps
+from loadgen.traffic.endpoints import Endpoint
+from loadgen.traffic.virtual_servers import VirtualServer, VirtualServers
+from loadgen.workload.arrivals import parse_arrivals
+from loadgen.workload.schemes import find_scheme
+from loadgen.workload.services import parse_workload
 
 Loopback = Callable[[int], list[Endpoint]]
 

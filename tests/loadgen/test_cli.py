@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from loadgen.cli import main
-from loadgen.endpoints import Endpoint
+from loadgen.traffic.endpoints import Endpoint
 
 Loopback = Callable[[int], list[Endpoint]]
 TRACE = [(name, "<u8") for name in ("seq", "sched", "sent", "recv")] + [

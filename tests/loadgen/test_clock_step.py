@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from loadgen.endpoints import Endpoint
-from loadgen.servers import VirtualServer, VirtualServers
-from loadgen.workload import parse_workload
+from loadgen.traffic.endpoints import Endpoint
+from loadgen.traffic.virtual_servers import VirtualServer, VirtualServers
+from loadgen.workload.services import parse_workload
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 

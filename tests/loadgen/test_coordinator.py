@@ -7,14 +7,14 @@ from collections.abc import Callable
 
 import pytest
 
-from loadgen.arrivals import parse_arrivals
-from loadgen.clients import ClientPlan, run_clients
-from loadgen.coordinator import Coordinator, CoordinatorStats
-from loadgen.endpoints import Endpoint
-from loadgen.schemes import find_scheme
-from loadgen.servers import VirtualServer, VirtualServers
-from loadgen.stores.server import make_mix
-from loadgen.workload import parse_workload
+from loadgen.rack.stores.server import make_mix
+from loadgen.traffic.clients import ClientPlan, run_clients
+from loadgen.traffic.coordinator import Coordinator, CoordinatorStats
+from loadgen.traffic.endpoints import Endpoint
+from loadgen.traffic.virtual_servers import VirtualServer, VirtualServers
+from loadgen.workload.arrivals import parse_arrivals
+from loadgen.workload.schemes import find_scheme
+from loadgen.workload.services import parse_workload
 from netclone_host.errors import UserError
 
 Loopback = Callable[[int], list[Endpoint]]

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from loadgen.distributions import Kind, parse_distribution
-from loadgen.native import native_distribution, native_workload, sample_ns
-from loadgen.workload import parse_jitter, parse_workload
+from loadgen.native.library import native_distribution, native_workload, sample_ns
+from loadgen.workload.distributions import Kind, parse_distribution
+from loadgen.workload.services import parse_jitter, parse_workload
 from netclone_host.errors import UserError
 
 SAMPLES = 400_000

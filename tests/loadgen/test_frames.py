@@ -11,9 +11,9 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 
-from loadgen.abi import traffic_library
-from loadgen.abi_io import AlignedPeer
-from loadgen.endpoints import Endpoint, native_peer
+from loadgen.native.abi import traffic_library
+from loadgen.native.abi_io import AlignedPeer
+from loadgen.traffic.endpoints import Endpoint, native_peer
 
 ROOM = 64
 SOURCE_BYTES = 256

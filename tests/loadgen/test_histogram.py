@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadgen.native import HIST_MAX_LOG2, NativeHist, library
+from loadgen.native.library import HIST_MAX_LOG2, NativeHist, library
 
 
 def record(hist: NativeHist, value: int) -> None:

@@ -16,13 +16,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from loadgen.cli import main
-from loadgen.clients import MAX_STREAMS, ClientPlan, run_clients
-from loadgen.endpoints import Endpoint
-from loadgen.records import RunRecord, read_json
-from loadgen.report import make_record
-from loadgen.schemes import find_scheme
-from loadgen.servers import VirtualServer, VirtualServers
-from loadgen.workload import parse_workload
+from loadgen.traffic.clients import MAX_STREAMS, ClientPlan, run_clients
+from loadgen.traffic.endpoints import Endpoint
+from loadgen.traffic.run_record import make_record
+from loadgen.traffic.virtual_servers import VirtualServer, VirtualServers
+from loadgen.workload.records import RunRecord, read_json
+from loadgen.workload.schemes import find_scheme
+from loadgen.workload.services import parse_workload
 from netclone_host.errors import UserError
 
 Loopback = Callable[[int], list[Endpoint]]
@@ -79,7 +79,7 @@ def test_one_request_per_second(loopback: Loopback) -> None:
 
 @pytest.mark.parametrize("arrivals", ["poisson", "constant", "bursty:10"])
 def test_threads_share_the_rate(loopback: Loopback, arrivals: str) -> None:
-    from loadgen.arrivals import parse_arrivals
+    from loadgen.workload.arrivals import parse_arrivals
 
     (at,) = loopback(1)
     with VirtualServers([VirtualServer(at, 0)], FAST):

@@ -10,7 +10,7 @@ from types import FrameType
 
 import pytest
 
-from loadgen.running import LoopThread
+from loadgen.traffic.threads import LoopThread
 
 
 class Interrupted(Exception):

@@ -15,8 +15,8 @@ from click.testing import CliRunner
 
 from loadgen.cli import main
 from loadgen.cli.types import parse_endpoint
-from loadgen.endpoints import Endpoint
-from loadgen.records import RunRecord
+from loadgen.traffic.endpoints import Endpoint
+from loadgen.workload.records import RunRecord
 from netclone_host.errors import UserError
 
 COORDINATOR = ("coordinator", "--listen", "127.0.0.1:0", "--server", "127.0.0.1:9")

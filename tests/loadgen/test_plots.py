@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from loadgen.cli import main
-from loadgen.plots import _STYLES, plot_records, points
-from loadgen.records import RunRecord, write_json
+from loadgen.plot.latency import _STYLES, plot_records, points
+from loadgen.workload.records import RunRecord, write_json
 from netclone_host.errors import UserError
 
 

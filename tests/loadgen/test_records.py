@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from loadgen.records import RunRecord, atomic_file, read_json, write_csv, write_json
+from loadgen.workload.records import RunRecord, atomic_file, read_json, write_csv, write_json
 from netclone_host.errors import UserError
 
 

@@ -19,16 +19,16 @@ import redis
 from click.testing import CliRunner
 from pymemcache.client.base import Client as Memcache
 
-from loadgen.abi import MAX_THETA, traffic_library
 from loadgen.cli import main
-from loadgen.clients import ClientPlan, ClientSummary, run_clients
-from loadgen.endpoints import Endpoint
-from loadgen.schemes import find_scheme
-from loadgen.servers import VirtualServer
-from loadgen.stores import objects
-from loadgen.stores.load import load_objects
-from loadgen.stores.process import StoreKind, StoreProcess, require_memory
-from loadgen.stores.server import StoreServer, make_mix
+from loadgen.native.abi import MAX_THETA, traffic_library
+from loadgen.rack.stores import objects
+from loadgen.rack.stores.load import load_objects
+from loadgen.rack.stores.process import StoreKind, StoreProcess, require_memory
+from loadgen.rack.stores.server import StoreServer, make_mix
+from loadgen.traffic.clients import ClientPlan, ClientSummary, run_clients
+from loadgen.traffic.endpoints import Endpoint
+from loadgen.traffic.virtual_servers import VirtualServer
+from loadgen.workload.schemes import find_scheme
 from netclone_host.errors import UserError
 
 Loopback = Callable[[int], list[Endpoint]]

@@ -14,10 +14,10 @@ import pytest
 from click.testing import CliRunner
 
 from loadgen.cli import main
-from loadgen.endpoints import Endpoint
-from loadgen.records import atomic_file, require_writable
-from loadgen.servers import VirtualServer, VirtualServers
-from loadgen.workload import parse_workload
+from loadgen.traffic.endpoints import Endpoint
+from loadgen.traffic.virtual_servers import VirtualServer, VirtualServers
+from loadgen.workload.records import atomic_file, require_writable
+from loadgen.workload.services import parse_workload
 from netclone_host.errors import UserError
 
 Loopback = Callable[[int], list[Endpoint]]

@@ -16,13 +16,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from loadgen.arrivals import CONSTANT, parse_arrivals
-from loadgen.clients import ClientPlan, ClientSummary, Stop, note_clock, run_clients
-from loadgen.endpoints import Endpoint, probe
-from loadgen.report import make_record
-from loadgen.schemes import find_scheme, parse_schemes
-from loadgen.servers import VirtualServer, VirtualServers
-from loadgen.workload import parse_workload
+from loadgen.traffic.clients import ClientPlan, ClientSummary, Stop, note_clock, run_clients
+from loadgen.traffic.endpoints import Endpoint, probe
+from loadgen.traffic.run_record import make_record
+from loadgen.traffic.virtual_servers import VirtualServer, VirtualServers
+from loadgen.workload.arrivals import CONSTANT, parse_arrivals
+from loadgen.workload.schemes import find_scheme, parse_schemes
+from loadgen.workload.services import parse_workload
 from netclone_host.errors import UserError
 
 Loopback = Callable[[int], list[Endpoint]]

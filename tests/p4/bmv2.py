@@ -13,10 +13,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from netclone_host.control.bmv2 import Bmv2Switch
-from netclone_host.control.bmv2_cli import RuntimeCli, parse_counter, parse_register
 from netclone_host.control.entries import difference
-from netclone_host.control.p4_plan import BMV2
+from netclone_host.control.p4.bmv2 import Bmv2Switch
+from netclone_host.control.p4.bmv2_cli import RuntimeCli, parse_counter, parse_register
+from netclone_host.control.p4.plan import BMV2
 from tests.conformance.playing import Seen
 from tests.conformance.scenario import Scenario, Step, Tables
 from tests.p4.nanomsg import PacketPort

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from netclone_host.control.entries import Action, Key, Plan, Replica
-from netclone_host.control.p4_plan import (
+from netclone_host.control.p4.plan import (
     MULTICAST_FLOOD,
     MULTICAST_OF_SERVER,
     REPLICA_COPY,

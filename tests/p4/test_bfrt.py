@@ -13,9 +13,9 @@ import pytest
 
 from netclone_host.control import limits
 from netclone_host.control.entries import Action, Key
-from netclone_host.control.p4_plan import TOFINO, p4_plan
-from netclone_host.control.p4_schema import Field, TableSchema, numbers_of
-from netclone_host.control.tofino import PREFIX, SCHEMAS
+from netclone_host.control.p4.plan import TOFINO, p4_plan
+from netclone_host.control.p4.schema import Field, TableSchema, numbers_of
+from netclone_host.control.p4.tofino import PREFIX, SCHEMAS
 from tests.p4.racks import rack
 
 

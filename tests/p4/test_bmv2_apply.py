@@ -12,9 +12,9 @@ from click.testing import CliRunner
 
 from netclone_host.cli import main
 from netclone_host.control.backend import apply
-from netclone_host.control.bmv2 import Bmv2Switch
-from netclone_host.control.bmv2_cli import RuntimeCli
-from netclone_host.control.p4_plan import BMV2, p4_plan
+from netclone_host.control.p4.bmv2 import Bmv2Switch
+from netclone_host.control.p4.bmv2_cli import RuntimeCli
+from netclone_host.control.p4.plan import BMV2, p4_plan
 from netclone_host.topology import Topology, dumps
 from tests.p4 import bmv2, tools
 from tests.p4.racks import rack

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from netclone_host.control.bmv2_cli import (
+from netclone_host.control.p4.bmv2_cli import (
     Entry,
     Node,
     RuntimeCli,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from netclone_host.control.bmv2_cli import RuntimeCli
+from netclone_host.control.p4.bmv2_cli import RuntimeCli
 from tests.conformance.playing import play
 from tests.conformance.scenario import Scenario, corpus
 from tests.p4 import bmv2, scenario_plan, tools

@@ -8,8 +8,9 @@ import re
 import pytest
 
 from netclone_host import counters
-from netclone_host.control import limits, p4_plan
-from netclone_host.control.p4_schema import TABLES, settings_schema
+from netclone_host.control import limits
+from netclone_host.control.p4 import plan
+from netclone_host.control.p4.schema import TABLES, settings_schema
 from netclone_host.wire import HEADER_LEN
 from tests.p4 import p4_text
 from tests.p4.p4_text import P4, C
@@ -43,7 +44,7 @@ def test_limits_are_those_of_limits_h() -> None:
     v1model = p4_text.constants(p4_text.everything("v1model"))
     assert v1model["MAX_L4_LEN"] == in_c["NC_MAX_L4_LEN"]
     assert v1model["REQUEST_SLOTS"] == 1 << in_c["NC_REQUEST_SLOTS_LOG2"]
-    assert v1model["FDB_SLOTS"] == 1 << in_c["NC_FDB_SLOTS_LOG2"] == p4_plan.FDB_SLOTS
+    assert v1model["FDB_SLOTS"] == 1 << in_c["NC_FDB_SLOTS_LOG2"] == plan.FDB_SLOTS
 
 
 def test_counters_have_the_names_of_counters_h() -> None:
@@ -62,15 +63,15 @@ def test_counters_have_the_names_of_counters_h() -> None:
 
 def test_metadata_numbers_are_those_of_the_control_plane() -> None:
     in_p4 = p4_text.constants(p4_text.text(P4 / "shared" / "metadata.p4"))
-    assert in_p4["MULTICAST_FLOOD"] == p4_plan.MULTICAST_FLOOD
+    assert in_p4["MULTICAST_FLOOD"] == plan.MULTICAST_FLOOD
     assert "MULTICAST_OF(server) (8w1 ++ server)" in (P4 / "shared" / "metadata.p4").read_text()
-    assert p4_plan.MULTICAST_OF_SERVER == 1 << 8
+    assert plan.MULTICAST_OF_SERVER == 1 << 8
     v1model = p4_text.constants(p4_text.everything("v1model"))
-    assert v1model["REPLICA_COPY"] == p4_plan.REPLICA_COPY
+    assert v1model["REPLICA_COPY"] == plan.REPLICA_COPY
     recirculation = re.search(
         r"define NETCLONE_RECIRCULATION_PORT (\d+)", p4_text.everything("tna")
     )
-    assert recirculation and int(recirculation[1]) == p4_plan.TOFINO.copy_port
+    assert recirculation and int(recirculation[1]) == plan.TOFINO.copy_port
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

@@ -7,10 +7,11 @@ import dataclasses
 
 import pytest
 
-from netclone_host.control import limits, p4_plan
+from netclone_host.control import limits
 from netclone_host.control.entries import Action, Key, Plan, Replica, difference
-from netclone_host.control.p4_plan import BMV2, TOFINO, Target
-from netclone_host.control.p4_schema import TABLES
+from netclone_host.control.p4 import plan as p4_plan
+from netclone_host.control.p4.plan import BMV2, TOFINO, Target
+from netclone_host.control.p4.schema import TABLES
 from netclone_host.control.targets import TargetName, plan_for
 from netclone_host.errors import UserError
 from netclone_host.topology import Topology

@@ -10,7 +10,7 @@ import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
-from netclone_host.control.p4_plan import TOFINO, p4_plan
+from netclone_host.control.p4.plan import TOFINO, p4_plan
 from netclone_host.wire import DEFAULT_PORT, HEADER_LEN, Clo, Header, Type
 from tests.p4.racks import rack
 from tests.p4.report_module import report

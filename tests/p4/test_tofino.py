@@ -7,9 +7,9 @@ import dataclasses
 
 import pytest
 
-from netclone_host.control import p4_plan, tofino
 from netclone_host.control.backend import apply
-from netclone_host.control.tofino import TofinoSwitch
+from netclone_host.control.p4 import plan, tofino
+from netclone_host.control.p4.tofino import TofinoSwitch
 from netclone_host.errors import UserError
 from netclone_host.topology import Topology
 from tests.p4.fake_bfrt import Switch
@@ -24,7 +24,7 @@ def switch(monkeypatch: pytest.MonkeyPatch) -> Switch:
 
 
 def bring(topology: Topology) -> int:
-    return len(apply(TofinoSwitch(), p4_plan.p4_plan(topology, p4_plan.TOFINO)))
+    return len(apply(TofinoSwitch(), plan.p4_plan(topology, plan.TOFINO)))
 
 
 def test_applying_twice_changes_nothing(switch: Switch) -> None:

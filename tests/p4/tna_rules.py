@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from netclone_host.control.entries import Action, Key, Plan
-from netclone_host.control.p4_plan import TOFINO
+from netclone_host.control.p4.plan import TOFINO
 from tests.conformance.scenario import Scenario, Step
 from tests.p4 import scenario_plan
 from tests.p4.scenario_plan import LINUX

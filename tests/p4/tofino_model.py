@@ -19,7 +19,7 @@ from pathlib import Path
 
 from pyroute2 import IPRoute
 
-from netclone_host.control.tofino import TofinoSwitch
+from netclone_host.control.p4.tofino import TofinoSwitch
 from netclone_host.errors import UserError
 
 PROGRAMS = ("tofino-model", "bf_switchd")

@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from netclone_host.control.backend import apply
-from netclone_host.control.tofino import TofinoSwitch
+from netclone_host.control.p4.tofino import TofinoSwitch
 from tests.conformance.playing import Seen
 from tests.conformance.scenario import Scenario, Step, Tables
 from tests.p4 import scenario_plan, tna_rules

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from netclone_host.rack import build
-from netclone_host.rack.counting import Counting, difference
+from netclone_host.rack.counters import Counting, difference
 from netclone_host.rack.plan import Plan, default_topology, make_plan
 from netclone_host.rack.programs import Options
 from netclone_host.wire import DEFAULT_PORT, Flag, Header

@@ -9,13 +9,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from loadgen.schemes import find_scheme
-from netclone_host.control.bmv2_cli import RuntimeCli, parse_counter
+from loadgen.rack import job
+from loadgen.rack.schemes import switch_as
+from loadgen.workload.schemes import find_scheme
+from netclone_host.control.p4.bmv2_cli import RuntimeCli, parse_counter
 from netclone_host.errors import UserError
-from netclone_host.rack import bmv2, bmv2_live, build, job, netns, programs
+from netclone_host.kernel import named_netns
+from netclone_host.rack import bmv2, bmv2_live, build, programs
 from netclone_host.rack.plan import Plan, default_topology, make_plan
 from netclone_host.rack.programs import Options
-from netclone_host.rack.schemes import switch_as
 from netclone_host.wire import DEFAULT_PORT, HEADER_LEN, Clo, Header
 
 from .conftest import random_rack_name
@@ -41,7 +43,7 @@ def rack() -> Iterator[Plan]:
 
 
 def counter(plan: Plan, reason: int) -> int:
-    with netns.entered(plan.switches[0].netns), RuntimeCli() as cli:
+    with named_netns.entered(plan.switches[0].netns), RuntimeCli() as cli:
         text = cli.run([f"counter_read SwitchIngress.reasons {reason}"])[0]
     return parse_counter(text)
 
@@ -116,7 +118,7 @@ def test_rules_that_the_program_lacks_are_refused(rack: Plan) -> None:
 
 
 def settings(rack: Plan) -> str:
-    with netns.entered(rack.switches[0].netns), RuntimeCli() as cli:
+    with named_netns.entered(rack.switches[0].netns), RuntimeCli() as cli:
         return cli.run(["table_dump SwitchIngress.settings"])[0]
 
 
@@ -132,9 +134,9 @@ def test_down_ends_the_switch() -> None:
     plan = make_plan(random_rack_name(), default_topology(2, 1))
     build.up(plan, Options(bmv2=True))
     switch = plan.switches[0].netns
-    assert netns.processes_inside(switch)
+    assert named_netns.processes_inside(switch)
     build.down(plan.name)
-    assert not netns.is_namespace(switch)
+    assert not named_netns.is_namespace(switch)
 
 
 def test_missing_switch_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from netclone_host.rack import build
-from netclone_host.rack.counting import Counting, difference
+from netclone_host.rack.counters import Counting, difference
 from netclone_host.rack.plan import Plan, default_topology, make_plan
 from netclone_host.rack.programs import Options
 from netclone_host.wire import DEFAULT_PORT, HEADER_LEN, Header

@@ -7,7 +7,7 @@ import resource
 import subprocess
 import sys
 
-from netclone_host.bpf import state
+from netclone_host.attach import status as state
 from netclone_host.rack import programs, status
 
 N_SERVERS = 17

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from netclone_host.bpf.attach import Mode
+from netclone_host.attach.attach import Mode
 from netclone_host.rack import build
 from netclone_host.rack.plan import Node, Plan, default_topology, make_plan
 from netclone_host.rack.programs import Options

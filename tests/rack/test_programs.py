@@ -12,9 +12,9 @@ from itertools import product
 
 import pytest
 
-from netclone_host.bpf.attach import Mode
+from netclone_host.attach.attach import Mode
 from netclone_host.rack import build, links
-from netclone_host.rack.counting import Counting, difference
+from netclone_host.rack.counters import Counting, difference
 from netclone_host.rack.plan import NODE_LINK, Node, Plan, default_topology, make_plan
 from netclone_host.rack.programs import Options
 from netclone_host.wire import DEFAULT_PORT, Clo, Flag, Header, Type

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from loadgen.records import RunRecord
-from loadgen.schemes import SCHEMES
-from netclone_host.bpf import abi, state
+from loadgen.rack import job
+from loadgen.workload.records import RunRecord
+from loadgen.workload.schemes import SCHEMES
+from netclone_host.attach import status, tables
 from netclone_host.errors import UserError
-from netclone_host.rack import build, job, programs
+from netclone_host.rack import build, programs
 from netclone_host.rack.plan import Plan, default_topology, make_plan
 from netclone_host.rack.programs import Options
 
@@ -41,8 +42,8 @@ def rack() -> Iterator[Plan]:
 
 def switch_flags(plan: Plan) -> int:
     attachment = programs.require_attached(plan)["sw"]
-    with state.pinned_map(attachment, "nc_switch_cfg") as table:
-        return abi.SwitchConfig.from_buffer_copy(table.lookup(0) or b"").flags
+    with status.pinned_map(attachment, "nc_switch_cfg") as table:
+        return tables.SwitchConfig.from_buffer_copy(table.lookup(0) or b"").flags
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +85,7 @@ def test_laedge_needs_a_second_client(rack_name: str) -> None:
 
 def test_reserve_needs_programs_that_count(rack_name: str) -> None:
     asked = job.parse(**(ASKED | {"schemes": "netclone+reserve"}))
-    options = Options(state=abi.StateSource.APP)
+    options = Options(state=tables.StateSource.APP)
     with pytest.raises(UserError, match="count requests in flight"):
         job.run(rack_name, default_topology(2, 1, 2), options, asked, None)
 
@@ -92,7 +93,7 @@ def test_reserve_needs_programs_that_count(rack_name: str) -> None:
 def test_servers_that_tell_their_queue_themselves(rack_name: str) -> None:
     """--state app: switch and servers act on what the application says."""
     asked = job.parse(**(ASKED | {"schemes": "netclone", "loads": "0.9", "duration": "1s"}))
-    options = Options(state=abi.StateSource.APP)
+    options = Options(state=tables.StateSource.APP)
     (record,) = job.run(rack_name, default_topology(2, 2, 2), options, asked, None)
     assert record.answered == record.sent
     assert record.cloned < 0.9 * record.sent

@@ -25,16 +25,16 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from loadgen import theory
-from loadgen.awake import processors_awake
-from loadgen.clients import ClientPlan
-from loadgen.native import Stalls
-from loadgen.schemes import find_scheme
-from loadgen.workload import parse_workload
+from loadgen.machine.awake import processors_awake
+from loadgen.native.library import Stalls
+from loadgen.rack.sweep import Stop, Traffic
+from loadgen.sim import theory
+from loadgen.traffic.clients import ClientPlan
+from loadgen.workload.schemes import find_scheme
+from loadgen.workload.services import parse_workload
 from netclone_host.rack import build
 from netclone_host.rack.plan import Plan, default_topology, make_plan
 from netclone_host.rack.programs import Options
-from netclone_host.rack.sweep import Stop, Traffic
 
 from .conftest import random_rack_name
 

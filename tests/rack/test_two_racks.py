@@ -12,11 +12,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from netclone_host.bpf import faults, netns, state
-from netclone_host.control import live, running
-from netclone_host.control.attached import attached_switch
+from netclone_host import crash_points
+from netclone_host.attach import status as state
+from netclone_host.control.xdp import current_settings, live
+from netclone_host.control.xdp.attached import attached_switch
+from netclone_host.kernel import netns
 from netclone_host.rack import build, status
-from netclone_host.rack.counting import Counting, difference
+from netclone_host.rack.counters import Counting, difference
 from netclone_host.rack.plan import Plan, default_topology, make_plan
 from netclone_host.rack.programs import Options
 from netclone_host.wire import Clo, Header
@@ -91,7 +93,7 @@ def member_verb(
     program = "from netclone_host.cli import main; main(prog_name='netclone-host')"
     return subprocess.run(
         [sys.executable, "-c", program, "switch", verb, *words, "--rack", plan.name],
-        env={**os.environ, faults.CRASH_AT: crash_at},
+        env={**os.environ, crash_points.CRASH_AT: crash_at},
         capture_output=True,
         text=True,
         timeout=60,
@@ -105,7 +107,7 @@ def servers_known(plan: Plan) -> dict[str, int]:
     for node in (*plan.switches, *plan.clients):
         with netns.entered(node.netns):
             (attachment,) = state.attachments()
-            known[node.name] = running.look(attachment)[0]["servers"]
+            known[node.name] = current_settings.look(attachment)[0]["servers"]
     return known
 
 

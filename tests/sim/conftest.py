@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from loadgen import simnative
-from loadgen.simmodel import Model, Point, RequestClass
-from loadgen.simulate import PointResult, run_points
-from loadgen.workload import parse_workload
+from loadgen.sim import native
+from loadgen.sim.model import Model, Point, RequestClass
+from loadgen.sim.run import PointResult, run_points
+from loadgen.workload.services import parse_workload
 from netclone_host.errors import UserError
 
 Simulate = Callable[..., PointResult]
@@ -21,7 +21,7 @@ Simulate = Callable[..., PointResult]
 @pytest.fixture(scope="session", autouse=True)
 def simulator() -> None:
     try:
-        simnative.library()
+        native.library()
     except UserError as error:
         if shutil.which("cc") is None:
             pytest.skip("needs a C compiler (cc)")

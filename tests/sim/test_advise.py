@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from loadgen.advise import Question, find_threshold, simulated_thresholds
-from loadgen.advise_handshake import Handshake, mean_s
-from loadgen.advise_trace import analyse
+from loadgen.advise.advice import Question, find_threshold, simulated_thresholds
+from loadgen.advise.handshake import Handshake, mean_s
+from loadgen.advise.trace import analyse
 from loadgen.cli import main
-from loadgen.simulate import run_points
-from loadgen.workload import parse_workload
+from loadgen.sim.run import run_points
+from loadgen.workload.services import parse_workload
 
 RUN = partial(run_points, processes=1)
 

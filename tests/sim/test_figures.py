@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from loadgen.cli import main
 from loadgen.figures import FIGURES, Settings, write
-from loadgen.simulate import run_points
+from loadgen.sim.run import run_points
 
 PNG = b"\x89PNG\r\n\x1a\n"
 # The others take the same way with more points; `make bench` is not the place, but a full

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netclone_host.bpf import abi
+from netclone_host.attach import tables
 from tests.conformance.frames import C1, Frame, request, response, server
 from tests.conformance.runners.native import LIBRARY, Native
 from tests.conformance.runners.oracle import Oracle
@@ -98,8 +98,8 @@ def test_server(steps: list[tuple[str, int]], busy: int, originals: int) -> None
     scenario.config["reserve"] = True
     oracle, native = both(scenario)
     assert native.node is not None
-    averages = native.node.table("nc_reserve", abi.Reserve)
-    averages[0] = abi.Reserve(busy, originals)
+    averages = native.node.table("nc_reserve", tables.Reserve)
+    averages[0] = tables.Reserve(busy, originals)
     oracle.node.busy, oracle.node.originals = busy, originals
     sent: list[Frame] = []
     number = 0
@@ -128,7 +128,7 @@ def test_an_original_is_never_refused_and_clones_leave_the_reserve() -> None:
     scenario.config["reserve"] = True
     targets = both(scenario)
     assert targets[1].node is not None
-    targets[1].node.table("nc_reserve", abi.Reserve)[0] = abi.Reserve(workers << 16, 1 << 16)
+    targets[1].node.table("nc_reserve", tables.Reserve)[0] = tables.Reserve(workers << 16, 1 << 16)
     targets[0].node.busy, targets[0].node.originals = workers << 16, 1 << 16
     admitted = 0
     for number in range(1, workers + 1):

@@ -14,11 +14,11 @@ from click.testing import CliRunner
 
 from loadgen.cli import main
 from loadgen.cli.simulate import parse_outage
-from loadgen.records import read_json
-from loadgen.simmodel import Fault, Model, Point, RequestClass
-from loadgen.simnative import SCHEMES, FaultKind
-from loadgen.simulate import run_points
-from loadgen.workload import parse_workload
+from loadgen.sim.model import Fault, Model, Point, RequestClass
+from loadgen.sim.native import SCHEMES, FaultKind
+from loadgen.sim.run import run_points
+from loadgen.workload.records import read_json
+from loadgen.workload.services import parse_workload
 from tests.sim.conftest import queue_model, simulate_point
 
 PAPER = Model(classes=(RequestClass(parse_workload("exp:25us", "0.01x15")),))

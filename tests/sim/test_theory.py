@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from loadgen import theory
+from loadgen.sim import theory
 from tests.sim.conftest import queue_model, simulate_point
 
 US = 1e-3

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from netclone_host import counters
-from netclone_host.bpf import abi
+from netclone_host.attach import tables
 
 INCLUDE = Path(__file__).parents[2] / "xdp/include"
 
@@ -21,9 +21,9 @@ def in_c(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("needs a C compiler (cc)")
-    lines = [f'number("{name}", {name});' for name in abi.CONSTANTS]
+    lines = [f'number("{name}", {name});' for name in tables.CONSTANTS]
     lines += ['number("NC_CTR_COUNT", NC_CTR_COUNT);', 'number("NC_HOOK_COUNT", NC_HOOK_COUNT);']
-    for name, mirror in abi.STRUCTURES.items():
+    for name, mirror in tables.STRUCTURES.items():
         lines.append(f'number("sizeof {name}", sizeof(struct {name}));')
         for field in mirror._fields_:
             where = f'"{name}.{field[0]}"'
@@ -44,7 +44,7 @@ def in_c(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
 
 
 def test_constants(in_c: dict[str, int]) -> None:
-    assert {name: in_c[name] for name in abi.CONSTANTS} == abi.CONSTANTS
+    assert {name: in_c[name] for name in tables.CONSTANTS} == tables.CONSTANTS
 
 
 def test_counters(in_c: dict[str, int]) -> None:
@@ -52,9 +52,9 @@ def test_counters(in_c: dict[str, int]) -> None:
     assert len(counters.Hook) == in_c["NC_HOOK_COUNT"]
 
 
-@pytest.mark.parametrize("name", abi.STRUCTURES)
+@pytest.mark.parametrize("name", tables.STRUCTURES)
 def test_structure(name: str, in_c: dict[str, int]) -> None:
-    mirror = abi.STRUCTURES[name]
+    mirror = tables.STRUCTURES[name]
     assert ctypes.sizeof(mirror) == in_c[f"sizeof {name}"]
     for field in mirror._fields_:
         described = getattr(mirror, field[0])
@@ -63,4 +63,4 @@ def test_structure(name: str, in_c: dict[str, int]) -> None:
 
 
 def test_ports_are_in_network_byte_order() -> None:
-    assert bytes(abi.Ports.of((1000, 1001)))[4:8] == bytes([0x03, 0xE8, 0x03, 0xE9])
+    assert bytes(tables.Ports.of((1000, 1001)))[4:8] == bytes([0x03, 0xE8, 0x03, 0xE9])

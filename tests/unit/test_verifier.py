@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from netclone_host.bpf import verifier
+from netclone_host.kernel import verifier_log
 
 LOG = """\
 0: R1=ctx(off=0,imm=0) R10=fp0
@@ -18,7 +18,7 @@ processed 2 insns (limit 1000000) max_states_per_insn 0 total_states 0 peak_stat
 
 
 def test_the_verdict_and_where() -> None:
-    line = verifier.line_that_matters(LOG)
+    line = verifier_log.line_that_matters(LOG)
     assert line == (
         "R2 offset is outside of the packet (at: return *(char *)data;); "
         "6 lines left out, -v shows them"
@@ -27,14 +27,14 @@ def test_the_verdict_and_where() -> None:
 
 def test_without_source_lines_the_instruction_stands() -> None:
     log = [line for line in LOG if not line.startswith(";")]
-    assert "(at: 1: (71) r0 = *(u8 *)(r2 +0))" in verifier.line_that_matters(log)
+    assert "(at: 1: (71) r0 = *(u8 *)(r2 +0))" in verifier_log.line_that_matters(log)
 
 
 def test_an_empty_log() -> None:
-    assert verifier.line_that_matters([]) == ""
+    assert verifier_log.line_that_matters([]) == ""
 
 
 def test_the_log_is_found_among_libbpfs_messages() -> None:
     message = "libbpf: prog 'x': -- BEGIN PROG LOAD LOG --\nfirst\nlast\n-- END PROG LOAD LOG --"
-    assert verifier.from_libbpf(["libbpf: other", message]) == ["first", "last"]
-    assert verifier.from_libbpf(["libbpf: other"]) == []
+    assert verifier_log.from_libbpf(["libbpf: other", message]) == ["first", "last"]
+    assert verifier_log.from_libbpf(["libbpf: other"]) == []

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pyroute2 import netns as named_namespaces
 
-from netclone_host.bpf import netns
+from netclone_host.kernel import netns
 from netclone_host.rack.links import open_in, set_features
 
 LINUX = 0

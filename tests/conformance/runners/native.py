@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from netclone_host.bpf import abi
+from netclone_host.attach import tables as abi
 from netclone_host.counters import Hook
 from netclone_host.counters import names as counter_names
 from tests.conformance.playing import Seen

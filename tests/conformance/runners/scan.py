@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from netclone_host.bpf import libbpf
-from netclone_host.bpf.maps import Map
+from netclone_host.kernel import libbpf
+from netclone_host.kernel.maps import Map
 
 
 def _bytes_of(table: Map, entries: int) -> np.ndarray:

@@ -13,7 +13,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from netclone_host.bpf import abi
+from netclone_host.attach import tables as abi
 from netclone_host.model.server import Identity
 from tests.conformance.scenario import Tables
 

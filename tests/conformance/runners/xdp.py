@@ -10,13 +10,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from netclone_host import counters
-from netclone_host.bpf import abi, maps, netns, tc, xdp
-from netclone_host.bpf.loader import PROGRAMS, LoadedObject, Role
-from netclone_host.bpf.loaders import loader_of
-from netclone_host.bpf.maps import Map, MapType
-from netclone_host.bpf.testrun import TcAction, XdpAction, prog_test_run
-from netclone_host.bpf.xdp import XdpMode
+from netclone_host.attach import tables as abi
+from netclone_host.attach.loaders.base import PROGRAMS, LoadedObject, Role
+from netclone_host.attach.loaders.choice import loader_of
 from netclone_host.counters import Hook
+from netclone_host.kernel import maps, netns, tc, xdp
+from netclone_host.kernel.maps import Map, MapType
+from netclone_host.kernel.testrun import TcAction, XdpAction, prog_test_run
+from netclone_host.kernel.xdp import XdpMode
 from netclone_host.model.packet import UDP, Untouched, parse, slot_of
 from tests.conformance.playing import Seen
 from tests.conformance.runners import tables as form

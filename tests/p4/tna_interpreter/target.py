@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from netclone_host.control.entries import Plan
-from netclone_host.control.p4_plan import TOFINO
-from netclone_host.control.p4_schema import numbers_of
-from netclone_host.control.tofino import SCHEMAS
+from netclone_host.control.p4.plan import TOFINO
+from netclone_host.control.p4.schema import numbers_of
+from netclone_host.control.p4.tofino import SCHEMAS
 from tests.conformance.playing import Seen
 from tests.conformance.scenario import Scenario, Step, Tables
 from tests.p4 import scenario_plan, tna_rules

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the data planes and their control plane share: keys and values of every table.
- * Host byte order unless the type says be. netclone_host/bpf/abi.py mirrors this file
+ * Host byte order unless the type says be. netclone_host/attach/tables.py mirrors this file
  * and is tested against it. */
 #ifndef NETCLONE_TABLES_H
 #define NETCLONE_TABLES_H

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What a scheme needs of a rack that is up: the switch's flags, or a coordinator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any
+
+from loadgen.traffic.coordinator import Coordinator
+from loadgen.traffic.endpoints import Endpoint
+from loadgen.workload.schemes import Scheme
+from netclone_host.attach import status, tables
+from netclone_host.attach.journal import Attachment
+from netclone_host.errors import UserError
+from netclone_host.kernel import named_netns
+from netclone_host.rack import bmv2_live, programs
+from netclone_host.rack.plan import Plan
+
+_OF_SWITCH = tables.SwitchFlag.RACKSCHED | tables.SwitchFlag.NO_CLONES | tables.SwitchFlag.RESERVE
+_OF_SERVER = tables.HostFlag.RESERVE
+# Table of the configuration, and its form.
+SWITCH: tuple[str, type[Any]] = ("nc_switch_cfg", tables.SwitchConfig)
+SERVER: tuple[str, type[Any]] = ("nc_server_cfg", tables.ServerConfig)
+
+
+def check(plan: Plan, schemes: list[Scheme]) -> None:
+    """`UserError` when the rack is too small for one of the schemes."""
+    if any(s.coordinator for s in schemes) and len(plan.clients) < 2:
+        raise UserError(
+            "laedge needs a node for its coordinator and another for a client",
+            hint="build the rack with --clients 2 or more",
+        )
+
+
+@contextmanager
+def switch_as(plan: Plan, scheme: Scheme) -> Iterator[None]:
+    """Within the block switches and servers do what the scheme asks of them."""
+    with ExitStack() as undo:
+        if bmv2_live.is_switch_of(plan):
+            undo.enter_context(
+                bmv2_live.switch_as(
+                    plan,
+                    racksched=scheme.switch_racksched,
+                    cloning=scheme.switch_clones or not scheme.switch_racksched,
+                    reserve=scheme.reserve,
+                )
+            )
+        undo.enter_context(_flags_as(plan, scheme))
+        yield
+
+
+@contextmanager
+def _flags_as(plan: Plan, scheme: Scheme) -> Iterator[None]:
+    """The flags of the XDP programs."""
+    of_switch = tables.SwitchFlag(0)
+    if scheme.switch_racksched:
+        of_switch |= tables.SwitchFlag.RACKSCHED
+    if scheme.switch_racksched and not scheme.switch_clones:
+        of_switch |= tables.SwitchFlag.NO_CLONES
+    if scheme.reserve:
+        of_switch |= tables.SwitchFlag.RESERVE
+    of_server = tables.HostFlag.RESERVE if scheme.reserve else tables.HostFlag(0)
+    attachments = programs.require_attached(plan)
+    switches = [node for node in plan.switches if node.name in attachments]
+    wanted = [
+        *((attachments[node.name], SWITCH, of_switch, _OF_SWITCH) for node in switches),
+        *((attachments[node.name], SERVER, of_server, _OF_SERVER) for node in plan.servers),
+    ]
+    changed: list[tuple[Attachment, str, bytes]] = []
+    try:
+        for attachment, (table_name, form), flags, mask in wanted:
+            with status.pinned_map(attachment, table_name) as table:
+                before = table.lookup(0) or b""
+                config = form.from_buffer_copy(before)
+                if form is tables.ServerConfig and flags:
+                    _check_counts(config)
+                if config.flags & mask != flags:
+                    config.flags = config.flags & ~mask | flags
+                    changed.append((attachment, table_name, before))
+                    table.update(0, config)
+        yield
+    finally:
+        for attachment, table_name, before in changed:
+            with suppress(OSError), status.pinned_map(attachment, table_name) as table:
+                table.update(0, before)
+
+
+def _check_counts(config: tables.ServerConfig) -> None:
+    """The rack's application tells how many requests wait, and not how many it holds."""
+    if config.state_source == tables.StateSource.APP:
+        raise UserError(
+            "netclone+reserve needs servers whose programs count requests in flight",
+            hint="run it with --state inflight",
+        )
+
+
+def coordinator_of(
+    plan: Plan, servers: list[Endpoint], port: int, timeout_s: float, seed: int
+) -> Coordinator:
+    """LAEDGE's coordinator, on the node of the last client, with a slot for each worker."""
+    node = plan.clients[-1]
+    return Coordinator(
+        Endpoint(str(node.ip4 or node.ip6), port, named_netns.path_of(node.netns)),
+        servers,
+        slots=[server.workers for server in plan.servers],
+        timeout_s=timeout_s,
+        seed=seed,
+    )

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""An application's own queue length, told to the kernel (`attach --state app`).
+
+The number lies in a page that the kernel's programs read: setting it is a store, no system
+call. `xdp/include/netclone_app.h` is the same for C.
+"""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import os
+import struct
+from pathlib import Path
+
+from netclone_host.attach import pins
+from netclone_host.closeable import Closing
+from netclone_host.errors import UserError
+from netclone_host.kernel import objects
+
+MAP_NAME = "nc_app_state"
+_LENGTH = struct.Struct("=I")
+
+
+def pin_path(ifname: str) -> Path:
+    """Where the number of an interface of this network namespace is pinned."""
+    inode = Path("/proc/thread-self/ns/net").stat().st_ino
+    return pins.directory(inode, ifname) / MAP_NAME
+
+
+class AppState(Closing):
+    """The queue length of the server that is attached to an interface.
+
+    with AppState("eth0") as state:
+        state.set(len(queue))
+
+    UserError where no server is attached with `--state app`.
+    """
+
+    def __init__(self, ifname: str) -> None:
+        path = pin_path(ifname)
+        try:
+            fd = objects.open_pin(path)
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.ENOTDIR):
+                raise
+            raise UserError(
+                f"no server is attached to {ifname}: there is no {path}",
+                hint=f"netclone-host attach {ifname} --role server --state app ...",
+            ) from None
+        try:
+            self._page = mmap.mmap(fd, mmap.PAGESIZE, mmap.MAP_SHARED)
+        finally:
+            os.close(fd)
+
+    def set(self, length: int) -> None:
+        """Requests that wait; 0 is idle. struct.error if it does not fit 32 bits."""
+        _LENGTH.pack_into(self._page, 0, length)
+
+    def get(self) -> int:
+        length: int = _LENGTH.unpack_from(self._page)[0]
+        return length
+
+    def close(self) -> None:
+        self._page.close()

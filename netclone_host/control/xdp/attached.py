@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Which attached XDP switch is meant, where a command does not have to name it."""
+
+from __future__ import annotations
+
+from netclone_host.attach import find, status
+from netclone_host.attach.journal import Attachment
+from netclone_host.attach.loaders.base import Role
+from netclone_host.errors import UserError
+from netclone_host.kernel import netns
+
+
+def attached_switch(ifname: str | None, option: str) -> Attachment:
+    """The switch that `ifname` is a port of, or the only one of this network namespace.
+
+    UserError if there is none, or several; `option` is what the user names a port with."""
+    if ifname is not None:
+        attachment = status.attached_to(ifname)
+        if attachment.role != Role.SWITCH:
+            raise UserError(
+                f"{ifname} is attached as a {attachment.role}, not as a switch",
+                hint="'netclone-host status' lists roles",
+            )
+        return attachment
+    found = [one for one in status.attachments() if one.role == Role.SWITCH and one.complete]
+    if len(found) == 1:
+        return status.attached_to(_port_of(found[0]))
+    if not found:
+        for left in status.remains():
+            if left.attachment.role in (Role.SWITCH, ""):
+                raise left.error()
+        raise UserError(
+            "no XDP switch is attached in this network namespace",
+            hint="attach one first: netclone-host attach PORT... --role switch --topology FILE",
+        )
+    ports = ", ".join(map(_port_of, found))
+    raise UserError(
+        f"{len(found)} XDP switches are attached in this network namespace",
+        hint=f"name a port of the one that is meant, with {option}: {ports}",
+    )
+
+
+def _port_of(attachment: Attachment) -> str:
+    return find.names_now(attachment, netns.current())[0]

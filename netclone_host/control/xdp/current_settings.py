@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What attached programs go by now: their maps may have been changed since they were attached."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from netclone_host.attach import status
+from netclone_host.attach import tables as abi
+from netclone_host.attach.journal import Attachment
+from netclone_host.attach.loaders.base import Role
+from netclone_host.control.xdp import live, notices
+from netclone_host.control.xdp.notices import Notices
+from netclone_host.errors import UserError
+from netclone_host.topology import MAX_SERVERS
+
+
+def client_servers(attachment: Attachment) -> int:
+    """How many servers a client draws groups of."""
+    with status.pinned_map(attachment, "nc_client_cfg") as table:
+        n_groups = abi.ClientConfig.from_buffer_copy(table.lookup(0) or b"").n_groups
+    return next(n for n in range(MAX_SERVERS + 1) if n * (n - 1) >= n_groups)
+
+
+def look(attachment: Attachment) -> tuple[dict[str, Any], Notices | None]:
+    """The settings that a command may have changed, and what an operator should know of a
+    switch. Nothing of either where the maps cannot be seen."""
+    try:
+        if attachment.role == Role.CLIENT:
+            return {"servers": client_servers(attachment)}, None
+        if attachment.role == Role.SWITCH:
+            with live.opened(attachment) as switch:
+                tables, noticed = switch.tables(), notices.of(switch)
+            return {
+                "switch_id": tables.switch_id,
+                "servers": len(tables.servers),
+                "groups": tables.n_groups,
+                "racksched": tables.racksched,
+                "ports": list(tables.ports),
+            }, noticed
+    except (OSError, UserError):
+        pass
+    return {}, None

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""A plan's entries for the XDP switch <-> what its maps hold.
+
+The words of a plan (`entries`) are text and numbers; maps hold structures (`bpf.abi`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from ipaddress import IPv4Address, IPv6Address
+
+from netclone_host.attach import tables
+from netclone_host.control import plan
+from netclone_host.control.entries import Action, Fields, Key
+from netclone_host.topology import PortName
+
+
+def of_table(entries: Mapping[Key, Action], table: str) -> dict[Key, Action]:
+    """Those of one table."""
+    return {key: action for key, action in entries.items() if key.table == table}
+
+
+def number(key: Key) -> int:
+    """Index of the entry: what it matches."""
+    return int(key.match[0][1])
+
+
+def port_of(fields: Fields) -> PortName:
+    """The port that is matched, or that an action sends to."""
+    return dict(fields)["port"]
+
+
+def server_entry(fields: Fields) -> plan.ServerEntry:
+    """The inverse of `xdp_plan.server_fields`."""
+    values = dict(fields)
+    return plan.ServerEntry(
+        plan.mac_bytes(str(values["mac"])),
+        IPv4Address(values["ip4"]) if "ip4" in values else None,
+        IPv6Address(values["ip6"]) if "ip6" in values else None,
+        values["port"],
+    )
+
+
+def config_fields(config: tables.SwitchConfig) -> Fields:
+    """In the words of `xdp_plan`; the inverse of `config_value`."""
+    ports = config.ports.port[: config.ports.count]
+    return (
+        ("ports", " ".join(map(str, ports))),
+        ("racksched", int(bool(config.flags & tables.SwitchFlag.RACKSCHED))),
+        ("cloning", int(not config.flags & tables.SwitchFlag.NO_CLONES)),
+        ("reserve", int(bool(config.flags & tables.SwitchFlag.RESERVE))),
+        ("n_groups", config.n_groups),
+        ("n_filter_tables", config.n_filter_tables),
+        ("filter_mask", config.filter_mask),
+        ("switch_id", config.switch_id),
+        ("server_timeout_ns", config.server_timeout_ns),
+        ("held", int(bool(config.flags & tables.SwitchFlag.HOLD))),
+    )
+
+
+def config_value(fields: Fields, kept: tables.SwitchFlag) -> tables.SwitchConfig:
+    """`kept` is what the topology says nothing about: generic mode is the attachment's. HOLD is
+    never written: with a whole configuration the groups agree with their devmaps."""
+    values = dict(fields)
+    flags = kept & tables.SwitchFlag.GENERIC
+    if values["racksched"]:
+        flags |= tables.SwitchFlag.RACKSCHED
+    if not values["cloning"]:
+        flags |= tables.SwitchFlag.NO_CLONES
+    if values["reserve"]:
+        flags |= tables.SwitchFlag.RESERVE
+    names = ("n_groups", "n_filter_tables", "filter_mask", "switch_id", "server_timeout_ns")
+    return tables.SwitchConfig(
+        ports=tables.Ports.of(tuple(int(port) for port in str(values["ports"]).split())),
+        flags=flags,
+        **{name: int(values[name]) for name in names},
+    )

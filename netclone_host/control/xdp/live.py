@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""A switch that is running: what its tables hold, and the next state of them.
+
+Changes are written by `control.xdp_switch`, in an order that packets may see.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+
+from netclone_host import crash_points
+from netclone_host.attach import find, status
+from netclone_host.attach import tables as abi
+from netclone_host.attach.journal import Attachment
+from netclone_host.control import backend
+from netclone_host.control.plan import ServerEntry, SwitchTables
+from netclone_host.control.xdp import members, read
+from netclone_host.control.xdp.deleted_ports import GonePort
+from netclone_host.control.xdp.plan import tables_plan
+from netclone_host.control.xdp.switch import XdpSwitch
+from netclone_host.errors import UserError
+from netclone_host.kernel import netns
+from netclone_host.kernel.maps import Map
+
+_MAPS = (
+    "nc_switch_cfg",
+    "nc_groups",
+    "nc_servers",
+    "nc_state",
+    "nc_health",
+    "nc_filter",
+    "nc_requests",
+    "nc_attempts",
+    "nc_fdb",
+    "nc_ports",
+    "nc_clone_ports",
+)
+
+
+class LiveSwitch:
+    """The maps of an attached switch; use it inside the switch's network namespace."""
+
+    def __init__(self, attachment: Attachment, maps: dict[str, Map]) -> None:
+        self.attachment = attachment
+        self.maps = maps
+
+    def config(self) -> abi.SwitchConfig:
+        return abi.SwitchConfig.from_buffer_copy(self.maps["nc_switch_cfg"].lookup(0) or b"")
+
+    def held(self) -> bool:
+        """Nothing is cloned: a change is under way, or was killed (`control.hold`)."""
+        return bool(self.config().flags & abi.SwitchFlag.HOLD)
+
+    def health(self, sid: int) -> abi.Health:
+        return abi.Health.from_buffer_copy(self.maps["nc_health"].lookup(sid) or b"")
+
+    def queue_length(self, sid: int) -> int:
+        """What the state table says: waiting requests in the last response."""
+        return int.from_bytes(self.maps["nc_state"].lookup(sid) or b"", "little")
+
+    def tables(self) -> SwitchTables:
+        """What the switch holds, in the words of the plan."""
+        config = self.config()
+        flags = abi.SwitchFlag(config.flags)
+        pairs = read.group_table(self.maps["nc_groups"])
+        return SwitchTables(
+            switch_id=config.switch_id,
+            ports=tuple(config.ports.port[: config.ports.count]),
+            filter_tables=config.n_filter_tables,
+            filter_slots=config.filter_mask + 1,
+            racksched=abi.SwitchFlag.RACKSCHED in flags,
+            cloning=abi.SwitchFlag.NO_CLONES not in flags,
+            reserve=abi.SwitchFlag.RESERVE in flags,
+            server_timeout_ns=config.server_timeout_ns,
+            capacity=self.capacity(),
+            groups=dict(enumerate(pairs[1 : config.n_groups + 1], start=1)),
+            servers=read.address_table(self.maps["nc_servers"]),
+        )
+
+    def ports(self) -> list[str]:
+        """What the attached links are called now."""
+        return find.names_now(self.attachment, netns.current())
+
+    def capacity(self) -> int:
+        """Servers whose groups the group table has room for."""
+        room = self.maps["nc_groups"].max_entries - 1
+        return next(n for n in range(abi.MAX_SERVERS, 0, -1) if n * (n - 1) <= room)
+
+    def settled(self) -> SwitchTables:
+        """The same, and after a change that was killed what is left of it (`members`)."""
+        pairs = read.group_table(self.maps["nc_groups"])[1:]
+        written = list(itertools.takewhile(lambda pair: pair[0] != pair[1], pairs))
+        return members.settled(self.tables(), written)
+
+    def occupancy(self) -> list[int]:
+        """Slots in use, for each filter table."""
+        config = self.config()
+        slots = config.filter_mask + 1
+        words = memoryview(self.maps["nc_filter"].values()).cast("Q")
+        tables = (words[at : at + slots] for at in range(0, config.n_filter_tables * slots, slots))
+        return [slots - table.tolist().count(0) for table in tables]
+
+    # ---- changes ----
+
+    def set(
+        self, *, racksched: bool | None = None, server_timeout_ns: int | None = None
+    ) -> SwitchTables:
+        """Change what takes effect with the next packet; returns what the switch holds then."""
+        tables = self.settled()
+        if racksched is not None:
+            tables = replace(tables, racksched=racksched)
+        if server_timeout_ns is not None:
+            tables = replace(tables, server_timeout_ns=server_timeout_ns)
+        self.apply(tables)
+        return tables
+
+    def apply(self, desired: SwitchTables) -> None:
+        """Bring the switch to the plan, under traffic. UserError, before anything is
+        written, for a plan that does not fit it."""
+        self._checked(desired)
+        backend.apply(XdpSwitch(self.attachment), tables_plan(desired))
+
+    def server(self, sid: int) -> ServerEntry | None:
+        """The entry of a server that takes part in all groups; None also while a change of the
+        servers is unfinished."""
+        tables = self.tables()
+        return None if members.unfinished(tables) else tables.servers.get(sid)
+
+    def without_server(self, sid: int) -> SwitchTables:
+        """The present tables with a server removed; UserError if that cannot be."""
+        return self._checked(members.without_server(self.tables(), self.settled(), sid))
+
+    def with_server(self, sid: int, entry: ServerEntry) -> SwitchTables:
+        """The present tables with a server added; UserError if that cannot be."""
+        return self._checked(members.with_server(self.tables(), self.settled(), sid, entry))
+
+    def _checked(self, desired: SwitchTables) -> SwitchTables:
+        capacity = self.capacity()
+        if len(desired.servers) > capacity:
+            raise UserError(
+                f"{len(desired.servers)} servers do not fit the table nc_groups, which has room "
+                f"for {capacity}",
+                hint="attach the switch again with a larger capacity in its topology",
+            )
+        attached = self.ports()
+        for sid, server in desired.servers.items():
+            # One whose link was deleted is no reason to refuse what concerns the others.
+            if server.port not in attached and not isinstance(server.port, GonePort):
+                raise UserError(
+                    f"server {sid} sits behind port {server.port}, which the switch is not "
+                    "attached to",
+                    hint=f"its ports are {', '.join(attached)}",
+                )
+        return desired
+
+
+@contextlib.contextmanager
+def opened(attachment: Attachment) -> Iterator[LiveSwitch]:
+    with contextlib.ExitStack() as stack:
+        maps = {name: stack.enter_context(status.pinned_map(attachment, name)) for name in _MAPS}
+        yield LiveSwitch(attachment, maps)
+
+
+def set_client_servers(attachment: Attachment, n_servers: int) -> None:
+    """Tell a client how many servers there are: the range that it draws GRP from. Call with
+    the journal locked."""
+    crash_points.reached("tell-client")
+    with status.pinned_map(attachment, "nc_client_cfg") as table:
+        config = abi.ClientConfig.from_buffer_copy(table.lookup(0) or b"")
+        config.n_groups = n_servers * (n_servers - 1)
+        # Where the journal cannot be written nothing changes.
+        attachment.settings["servers"] = n_servers
+        attachment.save()
+        table.update(0, config)

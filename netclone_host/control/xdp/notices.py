@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What an operator should know of a running switch: it is not as its topology has it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from netclone_host.control.xdp.live import LiveSwitch
+from netclone_host.control.xdp.members import unfinished
+
+
+@dataclass(frozen=True)
+class Notices:
+    """What a change of the switch leaves behind when it is killed, and while it is at work."""
+
+    cloning_held: bool
+    unfinished: bool
+    racksched: bool
+    settled: tuple[int, ...]
+    """Servers that the switch will have after any change but the one that was killed."""
+
+    def sentences(self) -> list[str]:
+        """The same words wherever they are shown."""
+        said = []
+        if self.cloning_held:
+            verb = f"switch set --{'' if self.racksched else 'no-'}racksched"
+            said.append(
+                "cloning is held, each request goes to one server: a change of the groups is "
+                f"under way, or was killed; any change ends that, such as 'netclone-host {verb}', "
+                "and so does 'switch apply'"
+            )
+        if self.unfinished:
+            servers = ", ".join(map(str, self.settled))
+            said.append(
+                "the groups are not those of the servers: a change of the servers is under way, "
+                "or was killed; repeat it ('add-server', 'remove-server' or 'apply') to finish "
+                f"it, any other change settles the switch with servers {servers}"
+            )
+        return said
+
+
+def of(switch: LiveSwitch) -> Notices:
+    tables = switch.tables()
+    return Notices(
+        cloning_held=switch.held(),
+        unfinished=unfinished(tables),
+        racksched=tables.racksched,
+        settled=tuple(sorted(switch.settled().servers)),
+    )
