@@ -8,20 +8,25 @@ and returns an Outcome: frames that leave (port, bytes) and counters (hook, name
 """
 
 from netclone_host.model.client import Client
+from netclone_host.model.extensions.multi_packet import ClonedRequestTable
+from netclone_host.model.extensions.reserve import Averages
+from netclone_host.model.extensions.retransmission import Attempts
 from netclone_host.model.outcome import LINUX, WIRE, Outcome
 from netclone_host.model.packet import Clo, Flags, Packet, Type, Untouched, parse, slot_of
 from netclone_host.model.server import Server
-from netclone_host.model.switch import Health, Switch
 from netclone_host.model.switch import Server as Address
+from netclone_host.model.switch import Switch
 
 __all__ = [
     "LINUX",
     "WIRE",
     "Address",
+    "Attempts",
+    "Averages",
     "Client",
     "Clo",
+    "ClonedRequestTable",
     "Flags",
-    "Health",
     "Outcome",
     "Packet",
     "Server",

@@ -40,7 +40,7 @@ class Client:
         return Outcome.of(hook, "other_direction", (out, frame))
 
     def _request(self, packet: Packet, offloaded: bool) -> Outcome:
-        if packet.client_id_valid:  # a retransmission is answered anew
+        if packet.client_id_valid:  # a retransmission is answered again
             slot = slot_of(packet.request_key, ANSWERED_SLOTS_LOG2)
             if self.answered.get(slot, (0, 0))[0] == packet.request_key:
                 del self.answered[slot]

@@ -7,10 +7,9 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
 from netclone_host.model.checksum import seal_at_egress
+from netclone_host.model.extensions.reserve import Averages, state_word
 from netclone_host.model.outcome import LINUX, WIRE, Outcome
 from netclone_host.model.packet import MAX_GROUPS, Clo, Packet, Type, Untouched, parse
-
-ONE = 1 << 16
 
 Identity = tuple[bytes, int, int, int | None]
 """Client address, client port, REQ_ID, CLIENT_ID if valid."""
@@ -29,9 +28,8 @@ class Server:
     """What the application says its queue is; None: counted here."""
     reserve: bool = False
     """The reserve rule; then `app_queue_length` is the number of requests held."""
-    busy: int = 0
-    originals: int = 0
-    """Its moving averages, in 1/65536."""
+    averages: Averages = field(default_factory=Averages)
+    """What the reserve rule knows of the load."""
     slot_of: Callable[[Identity], Hashable] = lambda request: request
     """Where a request stands in the table of requests in flight; one that falls on another's
     slot takes it."""
@@ -71,27 +69,12 @@ class Server:
         """Whether a clone with this id is dropped if it comes now."""
         if not self.reserve:
             return self.queue_length(now) > 0
-        return self.held(now) + self._reserved(req_id) > self.workers
-
-    def _reserved(self, req_id: int) -> int:
-        """Workers kept for originals: three quarters of those that originals keep busy beyond
-        21/32 of all, rounded at random by the id."""
-        beyond = (self.busy * self.originals >> 16) - self.workers * 21 * ONE // 32
-        if beyond <= 0:
-            return 0
-        dither = req_id * 0x9E3779B1 % (1 << 32) >> 16
-        return (beyond * 3 // 4 + dither) // ONE
-
-    def _note(self, clone: bool, now: int) -> None:
-        self.originals = averaged(self.originals, 0 if clone else ONE)
-        if not clone:
-            self.busy = averaged(self.busy, min(self.held(now), self.workers) * ONE)
+        return self.held(now) + self.averages.reserved(self.workers, req_id) > self.workers
 
     def _state(self, now: int, req_id: int) -> int:
         if not self.reserve:
             return self.queue_length(now)
-        load = (ONE + self.held(now) - self.workers) % (1 << 32)
-        return load | (1 << 31 if self.refuses_clone(now, req_id) else 0)
+        return state_word(self.held(now), self.workers, self.refuses_clone(now, req_id))
 
     def _is_in_flight(self, request: Identity, now: int) -> bool:
         there, born = self.in_flight.get(self.slot_of(request), (None, 0))
@@ -107,7 +90,7 @@ class Server:
         if busy:
             return Outcome.of("ingress", "dropped_server_busy")
         if self.reserve:
-            self._note(clone, now)
+            self.averages.note(clone, min(self.held(now), self.workers))
         if not self._is_in_flight(request, now):
             self.in_flight[self.slot_of(request)] = request, now
         counter = "clone_admitted" if clone else "request_admitted"
@@ -123,11 +106,6 @@ class Server:
             stamped.idx = packet.pkt_index % self.n_filter_tables
         seal_at_egress(packet, stamped, offloaded)
         return Outcome.of("egress", "response_stamped", (WIRE, bytes(stamped.frame)))
-
-
-def averaged(average: int, sample: int) -> int:
-    """A moving average that reaches back about 512 samples."""
-    return average + (sample - average >> 9)
 
 
 def identity(packet: Packet, client: bytes, client_port: int) -> Identity:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The switch: Algorithm 1 of the paper and its extensions (sections 3.4 - 3.7)."""
+"""The switch: Algorithm 1 of the paper, its lines cited where they are done, and the places where
+the extensions change it (sections 3.4 - 3.7)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from netclone_host.model.checksum import (
@@ -14,13 +14,13 @@ from netclone_host.model.checksum import (
     lacks_checksum,
     seal,
 )
+from netclone_host.model.extensions import racksched, reserve
+from netclone_host.model.extensions.health import HealthTable
+from netclone_host.model.extensions.multi_packet import ClonedRequestTable
+from netclone_host.model.extensions.retransmission import Attempts
+from netclone_host.model.forwarding import ForwardingCache
 from netclone_host.model.outcome import LINUX, Outcome
 from netclone_host.model.packet import Clo, Flags, Packet, Type, Untouched, parse, slot_of
-
-REQUEST_SLOTS_LOG2 = 16
-FDB_SLOTS = 4096
-STORED_CLONED, STORED_SECOND = 1 << 59, 1 << 60
-REFUSES_CLONES, LOAD_MASK = 1 << 31, (1 << 31) - 1
 
 
 @dataclass(frozen=True)
@@ -36,21 +36,12 @@ class Server:
         return self.ip6 if packet.ipv6 else self.ip4
 
 
-@dataclass
-class Health:
-    """What a server owes. Times in ns; None: owes nothing, not found failed."""
-
-    owing_since_ns: int | None = None
-    owed: int = 0
-    probe_counted_from_ns: int | None = None
-
-
 @dataclass(frozen=True)
 class Decision:
-    """Where a request goes: to `chosen`, and if cloned a copy to `other`."""
+    """Where a request goes: to the chosen server, and if cloned a clone to the other."""
 
     chosen: int
-    other: int | None
+    clone_to: int | None = None
     probe: bool = False
 
 
@@ -71,17 +62,19 @@ class Switch:
     servers: dict[int, Server] = field(default_factory=dict)  # AddrT
     state: dict[int, int] = field(default_factory=dict)  # StateT, ShadowT; default 0
     filter: dict[tuple[int, int], int] = field(default_factory=dict)  # FilterT: (IDX, slot)
-    requests: dict[int, int] = field(default_factory=dict)  # cloned-request table: slot
-    attempts: dict[int, int] = field(default_factory=dict)  # clonings, by slot of request key
-    fdb: dict[int, tuple[int, int]] = field(default_factory=dict)  # slot: (MAC, port)
-    health: dict[int, Health] = field(default_factory=dict)
+    requests: ClonedRequestTable = field(default_factory=ClonedRequestTable)
+    attempts: Attempts = field(default_factory=Attempts)
+    cache: ForwardingCache = field(default_factory=ForwardingCache)
     sequence: int = 0  # the last REQ_ID
+
+    def __post_init__(self) -> None:
+        self.health = HealthTable(self.server_timeout_ns)
 
     def receive(self, port: int, frame: bytes, now_ns: int = 0) -> Outcome:
         """One frame that arrives on a port; every frame that leaves, and why."""
         try:
             packet = parse(frame, self.ports, self.n_groups, self.n_filter_tables)
-            if packet.switch_id not in (0, self.switch_id):
+            if packet.switch_id not in (0, self.switch_id):  # multi-rack, before [line 1]
                 raise Untouched("foreign_switch")
             if packet.type == Type.REQ:
                 return self._request(port, packet, now_ns)
@@ -89,7 +82,7 @@ class Switch:
         except Untouched as untouched:
             return Outcome.of("ingress", untouched.reason, (LINUX, frame))
 
-    # ---- requests: lines 1 - 13 ----
+    # ---- requests ----
 
     def _request(self, port: int, packet: Packet, now_ns: int) -> Outcome:
         if packet.clo != Clo.NONE:
@@ -98,118 +91,39 @@ class Switch:
             raise Untouched("checksum_ambiguous")
         if packet.flags & Flags.NO_CLONE:
             return self._no_clone(port, packet)
-        first, second = self.groups[packet.grp]
-        usable = [sid for sid in (first, second) if self._usable(sid, packet)]
-        if not usable:
-            raise Untouched("unknown_port")
-        decision = self._remembered(packet, usable, now_ns) or self._decide(packet, usable, now_ns)
-        if self.hold:
-            decision = Decision(decision.chosen, None)
+        first, second = self.groups[packet.grp]  # [line 4]
+        decision = self._decide(packet, first, second, now_ns)
 
-        self._learn(port, packet)
-        self._owe(decision, now_ns)
+        self.cache.learn(port, packet)
+        self._note_sent(decision, now_ns)
         original = packet.copy()
-        self._identify(original)  # lines 2 - 3
-        if decision.other is not None:  # lines 6 - 9
-            original.clo, original.sid = Clo.ORIGINAL, decision.other
+        self._identify(original)
+        if decision.clone_to is not None:
+            original.clo = Clo.ORIGINAL  # [line 7]
+            original.sid = decision.clone_to  # [line 8]
             self._forget_past_self(original)
-        partial = is_partial(packet)
-        frame = self._send(packet, original, decision.chosen, partial)  # line 5
-        if decision.other is None:
-            return Outcome.of("ingress", "not_cloned", frame)
-        outcome = Outcome.of("ingress", "probed" if decision.probe else "cloned", frame)
-        copy = original.copy()
-        copy.clo = Clo.CLONE  # lines 11 - 13
+        sent = self._send(packet, original, decision.chosen, is_partial(packet))
+        if decision.clone_to is None:
+            return Outcome.of("ingress", "not_cloned", sent)
+        outcome = Outcome.of("ingress", "probed" if decision.probe else "cloned", sent)
+        return outcome.and_then("clone", "clone_sent", self._clone(original))  # [line 9]
+
+    def _clone(self, original: Packet) -> tuple[int, bytes]:
+        """[lines 10-13]: what the paper does in a second pass through the pipeline."""
+        clone = original.copy()
+        clone.clo = Clo.CLONE  # [lines 11-12]
         still_partial = self.generic and is_partial(original)
-        copied = self._send(original, copy, decision.other, still_partial)
-        return outcome.and_then("clone", "clone_sent", copied)
-
-    def _no_clone(self, port: int, packet: Packet) -> Outcome:
-        out = self._port_of(packet)
-        if out is None:
-            raise Untouched("unknown_port")
-        self._learn(port, packet)
-        marked = packet.copy()
-        self._identify(marked)
-        seal(packet, marked, is_partial(packet), self.generic, addressed=False)
-        return Outcome.of("ingress", "no_clone", (out, bytes(marked.frame)))
-
-    def _usable(self, sid: int, packet: Packet) -> bool:
-        server = self.servers.get(sid)
-        return server is not None and server.port != 0 and server.address(packet) is not None
-
-    def _decide(self, packet: Packet, usable: list[int], now_ns: int) -> Decision:
-        if packet.multi_packet and not packet.client_id_valid:
-            return Decision(usable[0], None)  # nothing ties the packets together
-        if len(usable) == 1:
-            decision = Decision(usable[0], None)
-        else:
-            decision = self._choose(usable[0], usable[1], now_ns)
-        if packet.multi_packet:
-            self._remember(packet, decision)
-        return decision
-
-    def _choose(self, first: int, second: int, now_ns: int) -> Decision:
-        failed = [sid for sid in (first, second) if self._failed(sid, now_ns)]
-        if len(failed) == 2:
-            return Decision(first, None)
-        if failed:
-            living = second if failed[0] == first else first
-            if self._probe_due(failed[0], now_ns):
-                return Decision(living, failed[0], probe=True)
-            return Decision(living, None)
-        queues = self.state.get(first, 0), self.state.get(second, 0)
-        if self.reserve:
-            return self._choose_by_load(first, second)
-        if not self.cloning:
-            return Decision(second if queues[1] < queues[0] else first, None)
-        if queues == (0, 0):
-            return Decision(first, second)
-        if self.racksched and queues[1] < queues[0]:
-            return Decision(second, None)
-        return Decision(first, None)
-
-    def _choose_by_load(self, first: int, second: int) -> Decision:
-        """Beyond the paper: to where there is most room, cloned if neither refuses clones."""
-        states = {sid: self.state.get(sid, 0) for sid in (first, second)}
-        load = {sid: state & LOAD_MASK for sid, state in states.items()}
-        chosen, other = (second, first) if load[second] < load[first] else (first, second)
-        clone = not any(state & REFUSES_CLONES for state in states.values())
-        for sid in (chosen, other) if clone else (chosen,):
-            if load[sid] < LOAD_MASK:
-                self.state[sid] = states[sid] + 1
-        return Decision(chosen, other if clone else None)
+        return self._send(original, clone, original.sid, still_partial)  # [line 13]
 
     def _identify(self, packet: Packet) -> None:
+        """[lines 1-3]; an id that is the client's stays."""
         packet.switch_id = self.switch_id
         if not packet.client_id_valid:
-            self.sequence = self.sequence % 0xFFFFFFFF + 1  # 0 means not assigned
-            packet.req_id = self.sequence
-
-    def _forget_past_self(self, packet: Packet) -> None:
-        """It may be a retransmission, answered in full or in part before, in any number of
-        packets: those of longer responses are told apart by the attempt."""
-        self._clear(packet, packet.fingerprint, self._held(packet))
-        if packet.client_id_valid:
-            self._clear(packet, packet.request_key, packet.request_key)
-            slot = slot_of(packet.request_key, REQUEST_SLOTS_LOG2)
-            self.attempts[slot] = self.attempts.get(slot, 0) + 1
-
-    def _clear(self, packet: Packet, fingerprint: int, held: int) -> None:
-        at = packet.idx, slot_of(fingerprint, self.filter_slots_log2)
-        if self.filter.get(at) == held:
-            del self.filter[at]
-
-    def _held(self, packet: Packet) -> int:
-        """A packet's fingerprint as the filter tables hold it: with the attempt, if it is one of
-        several with the client's id, over bits of REQ_ID that the slot tells as well."""
-        if not (packet.multi_packet and packet.client_id_valid):
-            return packet.fingerprint
-        attempt = self.attempts.get(slot_of(packet.request_key, REQUEST_SLOTS_LOG2), 0)
-        high, low = divmod(attempt, 1 << self.filter_slots_log2)
-        return packet.fingerprint ^ low ^ high % 32 << 59
+            self.sequence = self.sequence % 0xFFFFFFFF + 1  # [line 2]; 0 means not assigned
+            packet.req_id = self.sequence  # [line 3]
 
     def _send(self, before: Packet, after: Packet, sid: int, partial: bool) -> tuple[int, bytes]:
+        """[line 5] for the original, [line 13] for the clone."""
         server = self.servers[sid]
         address = server.address(after)
         assert address is not None  # usable
@@ -217,107 +131,131 @@ class Switch:
         seal(before, after, partial, self.generic)
         return server.port, bytes(after.frame)
 
+    def _decide(self, packet: Packet, first: int, second: int, now_ns: int) -> Decision:
+        """Who gets the request: what stands for its message, or a fresh decision."""
+        usable = [sid for sid in (first, second) if self._is_usable(sid, packet)]
+        if not usable:
+            raise Untouched("unknown_port")
+        decision = self._recall(packet, first, second, usable, now_ns)
+        if decision is None:
+            decision = self._decide_now(packet, usable, now_ns)
+            if packet.multi_packet and packet.client_id_valid:
+                self.requests.remember(
+                    packet, decision.clone_to is not None, decision.chosen == second
+                )
+        return Decision(decision.chosen) if self.hold else decision
+
+    def _decide_now(self, packet: Packet, usable: list[int], now_ns: int) -> Decision:
+        untied = packet.multi_packet and not packet.client_id_valid
+        if len(usable) == 1 or untied:
+            return Decision(usable[0])
+        first, second = usable
+        by_health = self._decide_by_health(first, second, now_ns)
+        if by_health is not None:
+            return by_health
+        if self.reserve:
+            chosen, cloned = reserve.choose(first, second, self.state)
+            return Decision(chosen, (second if chosen == first else first) if cloned else None)
+        if self.cloning and self._are_idle(first, second):  # [line 6]
+            return Decision(first, clone_to=second)
+        if self.racksched or not self.cloning:
+            return Decision(racksched.shorter(first, second, self.state))
+        return Decision(first)
+
+    def _are_idle(self, first: int, second: int) -> bool:
+        return self.state.get(first, 0) == 0 and self.state.get(second, 0) == 0
+
+    def _decide_by_health(self, first: int, second: int, now_ns: int) -> Decision | None:
+        failed = [sid for sid in (first, second) if self.health.is_failed(sid, now_ns)]
+        if not failed:
+            return None
+        if len(failed) == 2:
+            return Decision(first)
+        living = second if failed[0] == first else first
+        if self.health.is_probe_due(failed[0], now_ns):
+            return Decision(living, failed[0], probe=True)
+        return Decision(living)
+
+    def _recall(
+        self, packet: Packet, first: int, second: int, usable: list[int], now_ns: int
+    ) -> Decision | None:
+        recalled = self.requests.recall(packet)
+        if recalled is None:
+            return None
+        cloned, second_chosen = recalled
+        chosen, other = (second, first) if second_chosen else (first, second)
+        if not cloned and len(usable) == 2 and self._has_failed_alone(chosen, other, now_ns):
+            return None  # decided again: the chosen one has failed since
+        if chosen in usable:
+            return Decision(chosen, other if cloned and other in usable else None)
+        return Decision(other) if cloned else None
+
+    def _has_failed_alone(self, chosen: int, other: int, now_ns: int) -> bool:
+        return self.health.is_failed(chosen, now_ns) and not self.health.is_failed(other, now_ns)
+
+    def _note_sent(self, decision: Decision, now_ns: int) -> None:
+        for sid in (decision.chosen, decision.clone_to):
+            if sid is not None:
+                self.health.note_sent(sid, now_ns)
+
+    def _no_clone(self, port: int, packet: Packet) -> Outcome:
+        out = self.cache.port_of(packet)
+        if out is None:
+            raise Untouched("unknown_port")
+        self.cache.learn(port, packet)
+        marked = packet.copy()
+        self._identify(marked)
+        seal(packet, marked, is_partial(packet), self.generic, addressed=False)
+        return Outcome.of("ingress", "no_clone", (out, bytes(marked.frame)))
+
+    def _is_usable(self, sid: int, packet: Packet) -> bool:
+        server = self.servers.get(sid)
+        return server is not None and server.port != 0 and server.address(packet) is not None
+
     def _is_ambiguous(self, packet: Packet) -> bool:
         return self.generic and not has_none(packet) and is_partial(packet) and is_correct(packet)
 
-    # ---- multi-packet requests: every packet of a cloned request is cloned ----
-
-    def _remember(self, packet: Packet, decision: Decision) -> None:
-        entry = packet.request_key
-        if decision.other is not None:
-            entry |= STORED_CLONED
-        if decision.chosen == self.groups[packet.grp][1]:
-            entry |= STORED_SECOND
-        self.requests[slot_of(packet.request_key, REQUEST_SLOTS_LOG2)] = entry
-
-    def _remembered(self, packet: Packet, usable: list[int], now_ns: int) -> Decision | None:
-        if not (packet.multi_packet and packet.client_id_valid):
-            return None
-        entry = self.requests.get(slot_of(packet.request_key, REQUEST_SLOTS_LOG2), 0)
-        if entry & ~(STORED_CLONED | STORED_SECOND) != packet.request_key:
-            return None
-        first, second = self.groups[packet.grp]
-        chosen, other = (second, first) if entry & STORED_SECOND else (first, second)
-        alone = not entry & STORED_CLONED and len(usable) == 2
-        if alone and self._failed(chosen, now_ns) and not self._failed(other, now_ns):
-            return None  # decided anew: the chosen one has failed since
-        if chosen in usable:
-            return Decision(chosen, other if entry & STORED_CLONED and other in usable else None)
-        return Decision(other, None) if entry & STORED_CLONED else None
-
-    # ---- failure detection ----
-
-    def _failed(self, sid: int, now_ns: int) -> bool:
-        since = self.health.get(sid, Health()).owing_since_ns
-        return (
-            bool(self.server_timeout_ns)
-            and since is not None
-            and (now_ns - since > self.server_timeout_ns)
-        )
-
-    def _probe_due(self, sid: int, now_ns: int) -> bool:
-        health = self.health[sid]
-        if health.probe_counted_from_ns is None:
-            health.probe_counted_from_ns = now_ns  # first found failed
-            return False
-        if now_ns - health.probe_counted_from_ns <= self.server_timeout_ns:
-            return False
-        health.probe_counted_from_ns = now_ns
-        return True
-
-    def _owe(self, decision: Decision, now_ns: int) -> None:
-        if self.server_timeout_ns:
-            for sid in (decision.chosen, decision.other):
-                if sid is not None:
-                    health = self.health.setdefault(sid, Health())
-                    health.owed += 1
-                    if health.owing_since_ns is None:
-                        health.owing_since_ns = now_ns
-
-    # ---- forwarding cache ----
-
-    @staticmethod
-    def _fdb_slot(mac: int) -> int:
-        return (mac ^ mac >> 12 ^ mac >> 24) % FDB_SLOTS
-
-    def add_port(self, mac: int, port: int) -> None:
-        self.fdb[self._fdb_slot(mac)] = (mac, port)
-
-    def ports_of_macs(self) -> Iterator[tuple[int, int]]:
-        yield from self.fdb.values()
-
-    def _learn(self, port: int, packet: Packet) -> None:
-        if not packet.tagged and port <= 0xFFFF:
-            self.add_port(packet.source_mac, port)
-
-    def _port_of(self, packet: Packet) -> int | None:
-        if packet.tagged:
-            return None
-        mac, port = self.fdb.get(self._fdb_slot(packet.destination_mac), (0, 0))
-        return port if mac == packet.destination_mac and port else None
-
-    # ---- responses: lines 14 - 23 ----
+    # ---- responses ----
 
     def _response(self, packet: Packet) -> Outcome:
-        server = self.servers.get(packet.sid)
+        server = self.servers.get(packet.sid)  # [line 14]
         if server is None or server.address(packet) != packet.source:
             raise Untouched("unknown_source")
-        self.state[packet.sid] = packet.state  # lines 15 - 16
-        self.health.pop(packet.sid, None)
+        self.state[packet.sid] = packet.state  # [lines 15-16]
+        self.health.note_heard(packet.sid)
         forwarded = self._forward(packet)
-        if packet.clo == Clo.NONE or not packet.identified:
+        if packet.clo == Clo.NONE or not packet.identified:  # [line 17]
             return Outcome.of("ingress", "response_forwarded", forwarded)
-        at = packet.idx, slot_of(packet.fingerprint, self.filter_slots_log2)  # lines 17 - 18
-        if self.filter.get(at) == self._held(packet):  # lines 19 - 21
-            del self.filter[at]
-            return Outcome.of("ingress", "filtered_slower_response")
-        self.filter[at] = self._held(packet)  # lines 22 - 23
+        slot = self._filter_slot(packet, packet.fingerprint)  # [line 18]
+        if self.filter.get(slot) == self._held(packet):  # [line 19]
+            del self.filter[slot]  # [line 20]
+            return Outcome.of("ingress", "filtered_slower_response")  # [line 21]
+        self.filter[slot] = self._held(packet)  # [lines 22-23]
         return Outcome.of("ingress", "response_first", forwarded)
+
+    def _filter_slot(self, packet: Packet, fingerprint: int) -> tuple[int, int]:
+        return packet.idx, slot_of(fingerprint, self.filter_slots_log2)
+
+    def _held(self, packet: Packet) -> int:
+        return self.attempts.held(packet, self.filter_slots_log2)
+
+    def _forget_past_self(self, packet: Packet) -> None:
+        """An id that has come round again, or a retransmission: it may have been answered before,
+        in full or in part, in any number of packets."""
+        self._clear(packet, packet.fingerprint, self._held(packet))
+        if packet.client_id_valid:
+            self._clear(packet, packet.request_key, packet.request_key)
+            self.attempts.count(packet)
+
+    def _clear(self, packet: Packet, fingerprint: int, held: int) -> None:
+        slot = self._filter_slot(packet, fingerprint)
+        if self.filter.get(slot) == held:
+            del self.filter[slot]
 
     def _forward(self, packet: Packet) -> tuple[int, bytes]:
         """Unmodified, but for a checksum that the sender left to its device: a frame that
         is redirected loses the mark that says so."""
-        port = self._port_of(packet)
+        port = self.cache.port_of(packet)
         if port is None:
             return LINUX, bytes(packet.frame)
         partial = is_partial(packet)

@@ -100,7 +100,7 @@ def test_server(steps: list[tuple[str, int]], busy: int, originals: int) -> None
     assert native.node is not None
     averages = native.node.table("nc_reserve", tables.Reserve)
     averages[0] = tables.Reserve(busy, originals)
-    oracle.node.busy, oracle.node.originals = busy, originals
+    oracle.node.averages.busy, oracle.node.averages.originals = busy, originals
     sent: list[Frame] = []
     number = 0
     for kind, value in steps:
@@ -115,8 +115,8 @@ def test_server(steps: list[tuple[str, int]], busy: int, originals: int) -> None
             answer = response(2, req_id=left.header.req_id, clo=left.header.clo)
             feed((oracle, native), 0, answer)
         assert (averages[0].busy, averages[0].originals) == (
-            oracle.node.busy,
-            oracle.node.originals,
+            oracle.node.averages.busy,
+            oracle.node.averages.originals,
         )
 
 
@@ -129,7 +129,7 @@ def test_an_original_is_never_refused_and_clones_leave_the_reserve() -> None:
     targets = both(scenario)
     assert targets[1].node is not None
     targets[1].node.table("nc_reserve", tables.Reserve)[0] = tables.Reserve(workers << 16, 1 << 16)
-    targets[0].node.busy, targets[0].node.originals = workers << 16, 1 << 16
+    targets[0].node.averages.busy, targets[0].node.averages.originals = workers << 16, 1 << 16
     admitted = 0
     for number in range(1, workers + 1):
         seen = feed(targets, WIRE, request(req_id=number, clo=2, sid=2).to(server(2)))

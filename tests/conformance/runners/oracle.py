@@ -69,12 +69,14 @@ def build_switch(config: dict[str, Any], tables: Tables) -> model.Switch:
         servers={int(sid): build_address(entry) for sid, entry in tables["servers"].items()},
         state={int(sid): queue for sid, queue in tables["state"].items()},
         filter={(idx, slot): int(word, 16) for idx, slot, word in tables["filter"]},
-        requests={slot: int(word, 16) for slot, word in tables["requests"]},
-        attempts=dict(tables.get("attempts", [])),
+        requests=model.ClonedRequestTable(
+            {slot: int(word, 16) for slot, word in tables["requests"]}
+        ),
+        attempts=model.Attempts(dict(tables.get("attempts", []))),
         sequence=tables["sequence"],
     )
     for mac, port in tables["fdb"].items():
-        switch.add_port(int.from_bytes(mac_bytes(mac), "big"), port)
+        switch.cache.add(int.from_bytes(mac_bytes(mac), "big"), port)
     return switch
 
 
@@ -99,7 +101,7 @@ def build_server(config: dict[str, Any], tables: Tables) -> model.Server:
         reserve=config.get("reserve", False),
         slot_of=inflight_slot,
         app_queue_length=(tables["app_queue_length"] if config["state_source"] == "app" else None),
-        **tables.get("averages", {}),
+        averages=model.Averages(**tables.get("averages", {})),
     )
 
 
@@ -116,13 +118,13 @@ def read_switch(switch: model.Switch, now_ns: int) -> Tables:
     return {
         "groups": {str(grp): list(pair) for grp, pair in switch.groups.items()},
         "servers": {str(sid): read_address(server) for sid, server in switch.servers.items()},
-        "fdb": {mac_text(mac): port for mac, port in switch.ports_of_macs()},
+        "fdb": {mac_text(mac): port for mac, port in switch.cache.ports_of_macs()},
         "state": {str(sid): queue for sid, queue in switch.state.items()},
         "sequence": switch.sequence,
         "filter": [[idx, slot, hex(word)] for (idx, slot), word in switch.filter.items()],
-        "requests": [[slot, hex(word)] for slot, word in switch.requests.items()],
-        "attempts": [[slot, count] for slot, count in switch.attempts.items()],
-        "owed": {str(sid): health.owed for sid, health in switch.health.items()},
+        "requests": [[slot, hex(word)] for slot, word in switch.requests.entries.items()],
+        "attempts": [[slot, count] for slot, count in switch.attempts.counts.items()],
+        "owed": {str(sid): owed for sid, owed in switch.health.owed()},
     }
 
 
@@ -140,7 +142,7 @@ def read_server(server: model.Server, now_ns: int) -> Tables:
     return {
         "in_flight": server.count_in_flight(now),
         "app_queue_length": server.app_queue_length or 0,
-        "averages": {"busy": server.busy, "originals": server.originals},
+        "averages": {"busy": server.averages.busy, "originals": server.averages.originals},
     }
 
 
