@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The address table (AddrT): a server's id to its address and port. */
+/* The address table (AddrT), from a server's id to its address and port: [line 5] for the
+ * original, [line 13] for the clone. */
 #ifndef NETCLONE_P4_ADDRESS
 #define NETCLONE_P4_ADDRESS
 

@@ -68,7 +68,7 @@ control Admission(in headers_t hdr, inout netclone_meta_t nc) {
         const default_action = refuse_as_parsed();
         /* hdr, to, from, parsed, role, grp, sid, idx, ours, host, v6, v4s, v6s, source, cloning, gap */
         const entries = {
-            (true, _, _, _, ROLE_COPY, _, _, _, _, _, _, _, _, _, _, _) : admit(NC_CTR_clone_sent);
+            (true, _, _, _, ROLE_CLONE, _, _, _, _, _, _, _, _, _, _, _) : admit(NC_CTR_clone_sent);
             (_, 0, 0, NC_CTR_bad_length, _, _, _, _, _, _, _, _, _, _, _, _) : refuse(NC_CTR_not_netclone);
             (_, 0, 0, NC_CTR_short_payload, _, _, _, _, _, _, _, _, _, _, _, _) : refuse(NC_CTR_not_netclone);
             (_, 0, 0, _, _, _, _, _, _, _, _, _, _, _, _, _) : refuse_as_parsed();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Cloned, or to which candidate (lines 6 to 12 of Algorithm 1, and RackSched). */
+/* Cloned, or to which candidate: [lines 6-12] of Algorithm 1, and RackSched. */
 #ifndef NETCLONE_P4_CANDIDATE
 #define NETCLONE_P4_CANDIDATE
 
@@ -22,20 +22,20 @@ control Candidate(inout headers_t hdr, inout netclone_meta_t nc) {
         nc.chosen = nc.second;
     }
 
-    /* The original goes to the first server; the copy finds the second in SID. */
+    /* The original goes to the first server; the clone finds the second in SID. */
     action to_both() {
         nc.lost = 0;
         nc.chosen = nc.first;
         nc.reason = NC_CTR_cloned;
-        nc.multicast = MULTICAST_OF(nc.first);
-        hdr.netclone.clo = NC_CLO_ORIGINAL;
-        hdr.netclone.sid = 24w0 ++ nc.second;
+        nc.multicast = MULTICAST_OF(nc.first);    /* [lines 9-10] */
+        hdr.netclone.clo = NC_CLO_ORIGINAL;       /* [line 7] */
+        hdr.netclone.sid = 24w0 ++ nc.second;     /* [line 8] */
     }
 
-    action copy_to_second() {
+    action clone_to_second() {
         forget_destination();
         nc.chosen = hdr.netclone.sid[7:0];
-        hdr.netclone.clo = NC_CLO_CLONE;
+        hdr.netclone.clo = NC_CLO_CLONE; /* [lines 11-12] */
     }
 
     table candidate {
@@ -49,10 +49,10 @@ control Candidate(inout headers_t hdr, inout netclone_meta_t nc) {
             nc.first_idle  : ternary;
             nc.second_wins : ternary;
         }
-        actions = { to_first; to_second; to_both; copy_to_second; NoAction; }
+        actions = { to_first; to_second; to_both; clone_to_second; NoAction; }
         const default_action = NoAction();
         const entries = {
-            (ROLE_COPY, _, _, _, _, _, _, _) : copy_to_second();
+            (ROLE_CLONE, _, _, _, _, _, _, _) : clone_to_second();
             (ROLE_ORDINARY, _, _, _, _, _, _, _) : NoAction();
             (ROLE_WRITE, _, _, _, _, _, _, _) : NoAction();
             (8 &&& 8, _, _, _, _, _, _, _) : NoAction(); /* responses */

@@ -16,7 +16,7 @@ const role_t ROLE_REQUEST = 1;         /* may be cloned */
 const role_t ROLE_PINNED = 2;          /* several packets that nothing ties: first candidate */
 const role_t ROLE_MULTI = 3;           /* several packets, tied by the client's id */
 const role_t ROLE_WRITE = 4;           /* NO_CLONE: the destination is the client's choice */
-const role_t ROLE_COPY = 5;            /* the clone, on its second pass */
+const role_t ROLE_CLONE = 5;            /* the clone, on its second pass */
 const role_t ROLE_ALREADY_CLONED = 6;  /* CLO set by someone else */
 const role_t ROLE_BAD_REQUEST = 7;     /* CLO above 2 */
 const role_t ROLE_RESPONSE = 8;        /* to a request that was not cloned */
@@ -57,7 +57,7 @@ struct netclone_meta_t {
     role_t   role;
     usable_t usable_v4;
     usable_t usable_v6;
-    bit<1>   first_idle;   /* what the two states say (line 6 of Algorithm 1) */
+    bit<1>   first_idle;   /* what the two states say [line 6] */
     bit<8>   second_wins;  /* 1: the second is idle too, or has the shorter queue */
     bit<16>  length_gap;   /* UDP: what IP says beyond the UDP length; else what is right */
     reason_t reason;

@@ -31,6 +31,7 @@ control Operands(in headers_t hdr, inout netclone_meta_t nc) {
         size = NC_MAX_PORTS;
     }
 
+    /* [line 4] */
     action candidates(server_t first, server_t second, usable_t usable_v4, usable_t usable_v6) {
         nc.group_known = 1;
         nc.first = first;

@@ -46,7 +46,7 @@ control Role(in headers_t hdr, inout netclone_meta_t nc) {
         actions = { set_role; }
         const default_action = set_role(ROLE_BAD_TYPE);
         const entries = {
-            (_, NC_TYPE_REQ, NC_CLO_ORIGINAL, _, 1, _, _) : set_role(ROLE_COPY);
+            (_, NC_TYPE_REQ, NC_CLO_ORIGINAL, _, 1, _, _) : set_role(ROLE_CLONE);
             (true, _, _, 0 &&& 2, _, _, _) : set_role(ROLE_ANONYMOUS_TCP);
             (_, NC_TYPE_REQ, NC_CLO_ORIGINAL, _, _, _, _) : set_role(ROLE_ALREADY_CLONED);
             (_, NC_TYPE_REQ, NC_CLO_CLONE, _, _, _, _) : set_role(ROLE_ALREADY_CLONED);

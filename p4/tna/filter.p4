@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The filter tables (FilterT): which cloned requests have been answered. */
+/* The filter tables (FilterT): which cloned requests have been answered. [lines 17-23] */
 #ifndef NETCLONE_TNA_FILTER
 #define NETCLONE_TNA_FILTER
 

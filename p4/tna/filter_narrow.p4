@@ -3,9 +3,12 @@
 #ifndef NETCLONE_TNA_FILTER_NARROW
 #define NETCLONE_TNA_FILTER_NARROW
 
+#include "placement.p4"
+
 control FilterSlot(in headers_t hdr, inout netclone_meta_t nc) {
     Hash<bit<32>>(HashAlgorithm_t.XOR32) mix;
 
+    /* [line 18] */
     action find_slot() {
         nc.slot = mix.get({ hdr.netclone.req_id,
                             15w0, nc.mix_kind[0:0], nc.mix_high, nc.mix_low })[16:0];
@@ -27,7 +30,7 @@ control FilterSlot(in headers_t hdr, inout netclone_meta_t nc) {
 control FilterTable(in headers_t hdr, inout netclone_meta_t nc) {
     Register<bit<32>, slot_t>(FILTER_SLOTS, 0) filter;
 
-    /* Leaves the fingerprint, unless it is there already: then takes it out. */
+    /* [lines 19-23]: leaves the fingerprint, unless it is there already: then takes it out. */
     RegisterAction<bit<32>, slot_t, bit<8>>(filter) swap = {
         void apply(inout bit<32> held, out bit<8> slower) {
             if (held == hdr.netclone.req_id) {

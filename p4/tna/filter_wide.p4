@@ -16,6 +16,7 @@ struct fingerprint_t {
 control FilterSlot(in headers_t hdr, inout netclone_meta_t nc) {
     Hash<bit<32>>(HashAlgorithm_t.XOR32) mix;
 
+    /* [line 18] */
     action find_slot() {
         nc.slot = mix.get({ hdr.netclone.req_id,
                             17w0, nc.mark[23:16], 7w0,
@@ -37,7 +38,7 @@ control FilterSlot(in headers_t hdr, inout netclone_meta_t nc) {
 control FilterHalf(in headers_t hdr, inout netclone_meta_t nc) {
     Register<fingerprint_t, half_slot_t>(FILTER_HALF_SLOTS, {0, 0}) filter;
 
-    /* Leaves the fingerprint, unless it is there already: then takes it out. */
+    /* [lines 19-23]: leaves the fingerprint, unless it is there already: then takes it out. */
     RegisterAction<fingerprint_t, half_slot_t, bit<8>>(filter) swap = {
         void apply(inout fingerprint_t held, out bit<8> slower) {
             if (held.id == hdr.netclone.req_id && held.mark == nc.mark) {

@@ -17,7 +17,8 @@
 #include "checksum.p4"
 #include "deparser.p4"
 #include "egress.p4"
-#include "tables.p4"
+#include "states.p4"
+#include "sequence.p4"
 #include "filter.p4"
 #ifdef NETCLONE_WIDE_FINGERPRINTS
 #include "../shared/fingerprint.p4"
@@ -120,7 +121,7 @@ control SwitchIngress(inout headers_t hdr, inout metadata_t meta,
             filter.apply(hdr, meta.nc);
             candidate.apply(hdr, meta.nc);
             if (meta.nc.role == ROLE_REQUEST || meta.nc.role == ROLE_PINNED ||
-                meta.nc.role == ROLE_COPY) {
+                meta.nc.role == ROLE_CLONE) {
                 address.apply(hdr, meta.nc);
             }
             if (meta.nc.slower == 1) {

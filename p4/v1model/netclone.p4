@@ -21,12 +21,14 @@
 #include "../shared/fingerprint.p4"
 #include "lengths.p4"
 #include "requests.p4"
-#include "tables.p4"
+#include "states.p4"
+#include "sequence.p4"
+#include "filter.p4"
 
 /* simple_switch's code for a packet on its second pass. */
 const bit<32> INSTANCE_RECIRCULATED = 4;
-/* Replication id of the copy in a server's multicast group. */
-const bit<16> REPLICA_COPY = 1;
+/* Replication id of the clone in a server's multicast group. */
+const bit<16> REPLICA_CLONE = 1;
 
 struct metadata_t {
     netclone_meta_t nc;
@@ -114,7 +116,7 @@ control SwitchIngress(inout headers_t hdr, inout metadata_t meta, inout standard
             /* Not changed; but a sum that its sender left to its device is made. */
             meta.in_full = full_sum && meta.nc.host_known == 1;
         } else {
-            if (meta.nc.role != ROLE_COPY) {
+            if (meta.nc.role != ROLE_CLONE) {
                 learn_host.apply(hdr, standard.ingress_port);
                 hdr.netclone.switch_id = meta.nc.switch_id;
                 if ((hdr.netclone.flags & NC_FLAG_CLIENT_ID_VALID) == 0) {
@@ -158,7 +160,7 @@ control SwitchIngress(inout headers_t hdr, inout metadata_t meta, inout standard
 
 control SwitchEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
     apply {
-        if (standard.egress_rid == REPLICA_COPY) {
+        if (standard.egress_rid == REPLICA_CLONE) {
             recirculate_preserving_field_list(0);
         } else if (meta.nc.multicast == MULTICAST_FLOOD &&
                    standard.egress_port == standard.ingress_port) {

@@ -30,7 +30,7 @@ control RecallDecision(in headers_t hdr, inout netclone_meta_t nc, out bool reca
         }
         requests.read(entry, REQUEST_SLOT_OF(hdr.netclone));
         recalled = (entry & REQUEST_KEY) == REQUEST_KEY_OF(hdr.netclone);
-        /* Its only server is gone: decided anew. */
+        /* Its only server is gone: decided again. */
         if (((entry & (REQUEST_CLONED | REQUEST_SECOND)) == 0 && usable == USABLE_SECOND) ||
             ((entry & (REQUEST_CLONED | REQUEST_SECOND)) == REQUEST_SECOND &&
              usable == USABLE_FIRST)) {

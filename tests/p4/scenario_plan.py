@@ -9,7 +9,7 @@ from netclone_host.control.entries import Action, Key, Plan, Replica
 from netclone_host.control.p4.plan import (
     MULTICAST_FLOOD,
     MULTICAST_OF_SERVER,
-    REPLICA_COPY,
+    REPLICA_CLONE,
     Target,
     fdb_slot,
 )
@@ -77,7 +77,7 @@ def plan_of(scenario: Scenario, target: Target) -> Plan:
         if server["port"]:
             multicast[MULTICAST_OF_SERVER | int(sid)] = (
                 Replica(server["port"]),
-                Replica(target.copy_port, REPLICA_COPY),
+                Replica(target.clone_port, REPLICA_CLONE),
             )
     for mac, port in scenario.before["fdb"].items() if target.has_forwarding_cache else ():
         word = int(mac.replace(":", ""), 16) << 16 | port

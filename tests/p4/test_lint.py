@@ -67,11 +67,11 @@ def test_metadata_numbers_are_those_of_the_control_plane() -> None:
     assert "MULTICAST_OF(server) (8w1 ++ server)" in (P4 / "shared" / "metadata.p4").read_text()
     assert plan.MULTICAST_OF_SERVER == 1 << 8
     v1model = p4_text.constants(p4_text.everything("v1model"))
-    assert v1model["REPLICA_COPY"] == plan.REPLICA_COPY
+    assert v1model["REPLICA_CLONE"] == plan.REPLICA_CLONE
     recirculation = re.search(
         r"define NETCLONE_RECIRCULATION_PORT (\d+)", p4_text.everything("tna")
     )
-    assert recirculation and int(recirculation[1]) == plan.TOFINO.copy_port
+    assert recirculation and int(recirculation[1]) == plan.TOFINO.clone_port
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

@@ -36,7 +36,7 @@ def test_rack_of_n_servers(target: Target, n: int) -> None:
     clones = set(plan.multicast) - {p4_plan.MULTICAST_FLOOD}
     assert clones == {0x100 | sid for sid in range(n)}
     assert max(clones) < 1 << 16
-    assert plan.multicast[0x100] == (Replica(1), Replica(target.copy_port, 1))
+    assert plan.multicast[0x100] == (Replica(1), Replica(target.clone_port, 1))
     assert len(plan.multicast[p4_plan.MULTICAST_FLOOD]) == n + 1
 
 

@@ -15,7 +15,7 @@ BROADCAST_MAC = "ff:ff:ff:ff:ff:ff"
 MULTICAST_FLOOD = 1
 MULTICAST_OF_SERVER = 0x100
 """The group of a first server: this bit and its id."""
-REPLICA_COPY = 1
+REPLICA_CLONE = 1
 """Replication id of the copy."""
 FDB_SLOTS = 4096
 
@@ -26,7 +26,7 @@ class Target:
 
     name: str
     limits: limits.Limits
-    copy_port: int
+    clone_port: int
     """Where the copy of a cloned request goes to come back."""
     has_forwarding_cache: bool
     """Whether the program learns clients itself."""
@@ -39,7 +39,7 @@ class Target:
 BMV2 = Target(
     "bmv2",
     limits.BMV2,
-    copy_port=510,
+    clone_port=510,
     has_forwarding_cache=True,
     fixed_filter_slots=False,
     unknown_host=Action("flood"),
@@ -47,7 +47,7 @@ BMV2 = Target(
 TOFINO = Target(
     "tofino",
     limits.TOFINO,
-    copy_port=68,
+    clone_port=68,
     has_forwarding_cache=False,
     fixed_filter_slots=True,
     unknown_host=Action("flood"),
@@ -176,7 +176,7 @@ def _multicast(topology: Topology, target: Target) -> Iterator[tuple[int, tuple[
         port = port_number(server.port, f"server {server.id}")
         yield (
             MULTICAST_OF_SERVER | server.id,
-            (Replica(port), Replica(target.copy_port, REPLICA_COPY)),
+            (Replica(port), Replica(target.clone_port, REPLICA_CLONE)),
         )
 
 
