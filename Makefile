@@ -19,8 +19,7 @@ setup: .venv/.ready build
 
 build: .venv/.ready
 	$(MAKE) --no-print-directory -C xdp BUILD=$(abspath $(BUILD))
-	if [ -f loadgen/native/Makefile ]; then \
-		$(MAKE) --no-print-directory -C loadgen/native BUILD=$(abspath $(BUILD)); fi
+	$(MAKE) --no-print-directory -C loadgen/native BUILD=$(abspath $(BUILD))
 
 # The paper's question on real packets: a rack of 6 x 15 workers and 2 clients, three schemes.
 DEMO_RACK ?= netclone-demo

@@ -25,7 +25,7 @@ import numpy as np
 
 from loadgen.check.deviation import Check, disturbed, settle
 from loadgen.machine.awake import processors_awake
-from loadgen.native.library import native_distribution, sample_ns
+from loadgen.native.distribution import native_distribution, sample_ns
 from loadgen.traffic.clients import ClientPlan, ClientSummary, run_clients, schedule_gaps
 from loadgen.traffic.endpoints import Endpoint
 from loadgen.traffic.real_servers import SpinServer

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from loadgen.machine.priority import stolen_s
-from loadgen.native.library import Stalls
+from loadgen.native.stalls import Stalls
 
 ATTEMPTS = 3
 """So often is measured what the machine disturbed."""

@@ -18,7 +18,7 @@ from loadgen.cli import EXIT_SCHEDULE
 from loadgen.cli.output import emit_records, writable
 from loadgen.cli.types import parse_endpoint, parse_netns, seconds
 from loadgen.machine.awake import processors_awake
-from loadgen.native.abi import MAX_THETA
+from loadgen.native.client_structs import MAX_THETA
 from loadgen.plot.latency import plot_records
 from loadgen.rack import job
 from loadgen.rack.schemes import check as check_schemes

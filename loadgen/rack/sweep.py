@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from loadgen.machine.priority import prefer_this_thread
-from loadgen.native.library import Stalls
+from loadgen.native.stalls import Stalls
 from loadgen.rack.schemes import coordinator_of, switch_as
 from loadgen.traffic.clients import ClientPlan, ClientSummary, Stop, run_clients
 from loadgen.traffic.coordinator import Coordinator

@@ -7,7 +7,7 @@ import hashlib
 import math
 from dataclasses import dataclass, field, replace
 
-from loadgen.native.library import native_workload
+from loadgen.native.distribution import native_workload
 from loadgen.sim import native as simnative
 from loadgen.sim.native import FaultKind, Scheme
 from loadgen.workload.services import Workload

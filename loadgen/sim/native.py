@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Door to the C code of the simulator (loadgen/native/sim.h), one replication a call."""
+"""Door to the C code of the simulator (native/sim/sim.h), one replication a call."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import ctypes
 import functools
 from enum import IntEnum
 
-from loadgen.native.library import NativeDist, NativeHist, library_path
+from loadgen.native.distribution import NativeDist
+from loadgen.native.histogram import NativeHist
+from loadgen.native.library import library_path
 from netclone_host.errors import UserError
 
 MAX_SERVERS = 256

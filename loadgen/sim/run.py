@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from loadgen.native.library import NativeHist
+from loadgen.native.histogram import NativeHist
 from loadgen.sim import native
 from loadgen.sim.executors import run_jobs
 from loadgen.sim.model import Model, Point, native_config

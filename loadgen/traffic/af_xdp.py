@@ -16,8 +16,8 @@ import os
 from collections.abc import Iterator
 from enum import StrEnum
 
-from loadgen.native.abi import traffic_library
-from loadgen.native.abi_io import XdpOptions
+from loadgen.native.io_structs import XdpOptions
+from loadgen.native.traffic_library import traffic_library
 from loadgen.traffic.endpoints import Endpoint, native_peer
 from netclone_host.attach import status, tables
 from netclone_host.attach.journal import Attachment

@@ -18,16 +18,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from loadgen.machine.priority import prefer_this_thread, waited_for_processor_ns
-from loadgen.native.abi import (
-    ClientConfig,
-    ClientEnd,
-    ClientFlag,
-    ClientResult,
-    Mix,
-    traffic_library,
-)
-from loadgen.native.abi_io import AlignedPeer
-from loadgen.native.library import Moments, NativeHist, Stalls, native_workload
+from loadgen.native.client_structs import ClientConfig, ClientEnd, ClientFlag, ClientResult, Mix
+from loadgen.native.distribution import native_gaps, native_workload
+from loadgen.native.histogram import Moments, NativeHist
+from loadgen.native.io_structs import AlignedPeer
+from loadgen.native.stalls import Stalls
+from loadgen.native.traffic_library import traffic_library
 from loadgen.traffic.af_xdp import XdpIo
 from loadgen.traffic.endpoints import Endpoint, UdpIo, native_peers
 from loadgen.traffic.io import SOCKET, IoOptions, open_io
@@ -255,7 +251,7 @@ def _configure(
     run = int.from_bytes(os.urandom(4), "little")
     delay_s = START_DELAY_S + START_DELAY_STREAM_S * len(streams)
     start_ns = plan.start_ns or time.monotonic_ns() + int(delay_s * 1e9)
-    gap, burst = plan.arrivals.native(plan.rate_rps / len(streams))
+    gap, burst = native_gaps(plan.arrivals, plan.rate_rps / len(streams)), plan.arrivals.burst
     flags = (
         (ClientFlag.BUSY if plan.busy else 0)
         | (ClientFlag.SATURATE if plan.saturate else 0)
@@ -380,7 +376,8 @@ def schedule_gaps(plan: ClientPlan, requests: int) -> NativeHist:
     schedules them; nothing is sent."""
     config, result = ClientConfig(), ClientResult()
     config.seed = plan.seed
-    config.gap, config.burst = plan.arrivals.native(plan.rate_rps)
+    config.gap = native_gaps(plan.arrivals, plan.rate_rps)
+    config.burst = plan.arrivals.burst
     error = traffic_library().lg_client_schedule(
         ctypes.byref(config), ctypes.c_uint64(requests), ctypes.byref(result)
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The LAEDGE coordinator as a thread of C; what it does is in native/coordinator.h.
+"""The LAEDGE coordinator as a thread of C; what it does is in native/traffic/coordinator.h.
 
 Use::
 
@@ -14,8 +14,8 @@ import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadgen.native.abi import traffic_library
-from loadgen.native.abi_servers import CoordinatorConfig, CoordinatorServer
+from loadgen.native.server_structs import CoordinatorConfig, CoordinatorServer
+from loadgen.native.traffic_library import traffic_library
 from loadgen.traffic.endpoints import Endpoint, UdpIo, native_peer
 from loadgen.traffic.threads import NativeThread, Running
 from loadgen.traffic.virtual_servers import DEFAULT_WORKERS, QUEUE_LIMIT

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadgen.native.abi import traffic_library
-from loadgen.native.abi_io import AlignedPeer, SocketOptions
+from loadgen.native.io_structs import AlignedPeer, SocketOptions
+from loadgen.native.traffic_library import traffic_library
 from netclone_host.closeable import Closing
 from netclone_host.errors import UserError
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from pyroute2 import IPRoute
 
-from loadgen.native.abi_io import AlignedPeer
+from loadgen.native.io_structs import AlignedPeer
 from loadgen.traffic.endpoints import Endpoint
 from netclone_host.errors import UserError
 from netclone_host.kernel import netns

@@ -12,9 +12,11 @@ import mmap
 import os
 from abc import abstractmethod
 
-from loadgen.native.abi import traffic_library
-from loadgen.native.abi_servers import WorkerConfig
-from loadgen.native.library import NativeHist, Stalls, native_workload
+from loadgen.native.distribution import native_workload
+from loadgen.native.histogram import NativeHist
+from loadgen.native.server_structs import WorkerConfig
+from loadgen.native.stalls import Stalls
+from loadgen.native.traffic_library import traffic_library
 from loadgen.traffic.endpoints import UdpIo
 from loadgen.traffic.threads import NativeThread, Running
 from loadgen.traffic.virtual_servers import QUEUE_LIMIT, ServerStats, VirtualServer, stats_of

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from loadgen.native.library import NativeHist
+from loadgen.native.histogram import NativeHist
 from loadgen.traffic.clients import ClientPlan, ClientSummary
 from loadgen.workload.records import RunRecord
 from loadgen.workload.services import Workload

@@ -17,9 +17,11 @@ import mmap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadgen.native.abi import traffic_library
-from loadgen.native.abi_servers import ServerConfig, ServerFlag, ServerNode, WorkerConfig
-from loadgen.native.library import NativeHist, Stalls, native_workload
+from loadgen.native.distribution import native_workload
+from loadgen.native.histogram import NativeHist
+from loadgen.native.server_structs import ServerConfig, ServerFlag, ServerNode, WorkerConfig
+from loadgen.native.stalls import Stalls
+from loadgen.native.traffic_library import traffic_library
 from loadgen.traffic.af_xdp import XdpIo
 from loadgen.traffic.endpoints import Endpoint, UdpIo
 from loadgen.traffic.io import SOCKET, IoOptions, open_io

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from loadgen.native.library import NativeDist, native_distribution
 from loadgen.workload.distributions import Distribution, Kind, parse_distribution
 from netclone_host.durations import whole_number
 from netclone_host.errors import UserError
@@ -23,11 +22,11 @@ class Arrivals:
     """Requests due at the same instant."""
     trace: Distribution | None = None
 
-    def native(self, rate_rps: float) -> tuple[NativeDist, int]:
-        """(gaps between bursts as the hot loop samples them, requests a burst).
+    def gaps(self, rate_rps: float) -> tuple[Distribution, float]:
+        """Distribution of the gaps between bursts, and how many times as long they are.
 
         The gaps of a trace keep their shape and are stretched to the rate. Raises `UserError` for
-        a rate whose gaps are no times.
+        a rate out of range.
         """
         if not SLOWEST_RPS <= rate_rps <= FASTEST_RPS:
             raise UserError(
@@ -36,8 +35,8 @@ class Arrivals:
             )
         mean_ns = self.burst * 1e9 / rate_rps
         if self.trace is not None:
-            return native_distribution(self.trace, scale=mean_ns / self.trace.mean_ns), 1
-        return native_distribution(Distribution(self.text, self.kind, (mean_ns,))), self.burst
+            return self.trace, mean_ns / self.trace.mean_ns
+        return Distribution(self.text, self.kind, (mean_ns,)), 1.0
 
 
 POISSON = Arrivals("poisson", Kind.EXP)

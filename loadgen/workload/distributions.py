@@ -34,7 +34,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 class Kind(IntEnum):
-    """`enum lg_dist_kind` of loadgen/native/dist.h, in the same order."""
+    """`enum lg_dist_kind` of native/lib/distribution.h, in the same order."""
 
     CONST = 0
     EXP = 1

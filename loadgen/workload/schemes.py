@@ -4,9 +4,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 
-from loadgen.native.abi import Target
 from netclone_host.errors import UserError
+
+
+class Target(IntEnum):
+    """`enum lg_target` of native/traffic/client.h: who decides on the servers of a request."""
+
+    ONE = 0
+    TWO = 1
+    GROUP = 2
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,9 @@ from pathlib import Path
 from loadgen.machine import napi
 from loadgen.machine.priority import prefer_this_thread
 from loadgen.machine.veth_pair import IFNAME, Pair, veth_pair
-from loadgen.native.abi import PlainResult, traffic_library
+from loadgen.native.client_structs import PlainResult
 from loadgen.native.library import build_directory
+from loadgen.native.traffic_library import traffic_library
 from loadgen.traffic.clients import ClientPlan, run_clients
 from loadgen.traffic.endpoints import UdpIo, native_peer, probe
 from loadgen.traffic.io import SOCKET, IoOptions

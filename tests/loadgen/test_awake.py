@@ -19,7 +19,7 @@ import pytest
 
 from loadgen.machine import awake
 from loadgen.machine.awake import processors_awake
-from loadgen.native.abi import traffic_library
+from loadgen.native.traffic_library import traffic_library
 
 WAIT_S = 10.0
 CPU_HIERARCHY = Path("/sys/fs/cgroup/cpu")
@@ -201,7 +201,7 @@ def test_one_inside_another_ends_on_its_own(groups: Path) -> None:
 
 HOLDER = """
 import os, sys, time
-from loadgen import awake
+from loadgen.machine import awake
 awake._is_virtual, awake._has_quota, awake._ways_out = lambda: True, lambda _: False, lambda _: []
 with awake.processors_awake():
     print(flush=True)

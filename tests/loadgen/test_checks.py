@@ -20,7 +20,7 @@ from loadgen.check import checks
 from loadgen.check.checks import check_distributions, check_poisson, check_schedule
 from loadgen.check.deviation import ATTEMPTS, Check, Verdict, disturbed, settle
 from loadgen.cli import main
-from loadgen.native.library import Stalls
+from loadgen.native.stalls import Stalls
 from loadgen.traffic.clients import ClientPlan, ClientSummary, run_clients, schedule_gaps
 from loadgen.traffic.endpoints import Endpoint
 from loadgen.traffic.virtual_servers import VirtualServer, VirtualServers

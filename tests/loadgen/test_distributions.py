@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from loadgen.native.library import native_distribution, native_workload, sample_ns
+from loadgen.native.distribution import native_distribution, native_workload, sample_ns
 from loadgen.workload.distributions import Kind, parse_distribution
 from loadgen.workload.services import parse_jitter, parse_workload
 from netclone_host.errors import UserError

@@ -11,8 +11,8 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 
-from loadgen.native.abi import traffic_library
-from loadgen.native.abi_io import AlignedPeer
+from loadgen.native.io_structs import AlignedPeer
+from loadgen.native.traffic_library import traffic_library
 from loadgen.traffic.endpoints import Endpoint, native_peer
 
 ROOM = 64

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadgen.native.library import HIST_MAX_LOG2, NativeHist, library
+from loadgen.native.histogram import HIST_MAX_LOG2, NativeHist
+from loadgen.native.library import library
 
 
 def record(hist: NativeHist, value: int) -> None:

@@ -20,7 +20,8 @@ from click.testing import CliRunner
 from pymemcache.client.base import Client as Memcache
 
 from loadgen.cli import main
-from loadgen.native.abi import MAX_THETA, traffic_library
+from loadgen.native.client_structs import MAX_THETA
+from loadgen.native.traffic_library import traffic_library
 from loadgen.rack.stores import objects
 from loadgen.rack.stores.load import load_objects
 from loadgen.rack.stores.process import StoreKind, StoreProcess, require_memory
@@ -55,7 +56,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[StoreProcess]:
 
 HOLDER = """
 import sys, time
-from loadgen.stores.process import StoreKind, StoreProcess
+from loadgen.rack.stores.process import StoreKind, StoreProcess
 with StoreProcess(StoreKind(int(sys.argv[1])), 1000) as store:
     print(store._process.pid, store.socket_path.parent, flush=True)
     time.sleep(60)

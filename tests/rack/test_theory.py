@@ -26,7 +26,7 @@ import numpy.typing as npt
 import pytest
 
 from loadgen.machine.awake import processors_awake
-from loadgen.native.library import Stalls
+from loadgen.native.stalls import Stalls
 from loadgen.rack.sweep import Stop, Traffic
 from loadgen.sim import theory
 from loadgen.traffic.clients import ClientPlan

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Keys and values by number, as loadgen/native/object.h makes them, many at once."""
+"""Keys and values by number, as native/traffic/store_object.h makes them, many at once."""
 
 from __future__ import annotations
 

@@ -6,8 +6,9 @@ from __future__ import annotations
 import ctypes
 import os
 
-from loadgen.native.abi import MAX_THETA, Mix, traffic_library
-from loadgen.native.abi_servers import StoreConfig
+from loadgen.native.client_structs import MAX_THETA, Mix
+from loadgen.native.server_structs import StoreConfig
+from loadgen.native.traffic_library import traffic_library
 from loadgen.rack.stores.process import StoreProcess
 from loadgen.traffic.real_servers import WorkerServer
 from loadgen.traffic.virtual_servers import VirtualServer

@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
 from loadgen.machine.priority import prefer_this_thread
-from loadgen.native.abi import Mix
+from loadgen.native.client_structs import Mix
 from loadgen.rack.schemes import coordinator_of, switch_as
 from loadgen.rack.stores.load import load_objects
 from loadgen.rack.stores.process import StoreKind, StoreProcess, require_memory
