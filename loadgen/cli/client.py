@@ -22,7 +22,7 @@ from loadgen.traffic.clients import ClientPlan, run_clients
 from loadgen.traffic.endpoints import Endpoint, probe
 from loadgen.traffic.run_record import make_record
 from loadgen.workload.arrivals import parse_arrivals
-from loadgen.workload.schemes import SCHEMES, find_scheme
+from loadgen.workload.schemes import SCHEMES, Party, find_scheme
 from loadgen.workload.services import Workload, parse_workload
 from netclone_host.errors import UserError
 
@@ -100,8 +100,8 @@ def client(
         )
     local = parse_endpoint(source or anywhere, parse_netns(netns), XDP_PORT if io.is_xdp else 0)
     chosen = find_scheme(scheme)
-    if chosen.name == "c-clone" and len(targets) < 2:
-        raise UserError("c-clone needs two servers", "give --server once for each")
+    if chosen.cloner is Party.CLIENT and len(targets) < chosen.min_servers:
+        raise UserError(f"{chosen.name} needs two servers", "give --server once for each")
     plan = ClientPlan(
         chosen,
         _rate(rate, load, workload, len(targets), workers, scale),

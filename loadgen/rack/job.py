@@ -194,7 +194,7 @@ def _settings(plan: Plan, asked: Asked, console: Console) -> SweepSettings:
         found = calibrate(plan, asked.seed)
         n_workers = sum(node.workers for node in plan.servers)
         time_scale = scale.choose_time_scale(
-            found, asked.workload, n_workers, [s.name for s in asked.schemes], asked.loads
+            found, asked.workload, n_workers, asked.schemes, asked.loads
         )
         console.print(
             f"calibration: a request costs {found.cost_s * 1e6:.1f} us of processor time, "

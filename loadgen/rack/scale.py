@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from loadgen.workload.schemes import Party, Scheme
 from loadgen.workload.services import Workload
 
 # Share of what the machine can carry that the busiest run may ask for; the queues in front of
@@ -49,16 +50,20 @@ def carried(seen_rps: float, cost_s: float, processors: int) -> float:
     return min(max(seen_rps, by_cost), 3 * seen_rps)
 
 
-def copies_per_request(scheme: str, load: float) -> float:
-    """Most copies of a request that a scheme puts on the wire at a load."""
-    if scheme == "c-clone":
-        return 2.0
-    # The switch clones while both candidates are idle, which the clones themselves make rarer.
-    return max(1.0, min(2.0, 2.2 - load)) if scheme.startswith("netclone") else 1.0
+def copies_per_request(scheme: Scheme, load: float) -> float:
+    """Most packets that a scheme makes of a request at a load."""
+    match scheme.cloner:
+        case Party.CLIENT:
+            return 2.0
+        case Party.SWITCH:
+            # It clones while both candidates are idle, which the clones themselves make rarer.
+            return max(1.0, min(2.0, 2.2 - load))
+        case _:
+            return 1.0
 
 
-def _share(scheme: str, load: float) -> float:
-    overloaded = load * (2.0 if scheme == "c-clone" else 1.0) >= 1
+def _share(scheme: Scheme, load: float) -> float:
+    overloaded = load * (2.0 if scheme.cloner is Party.CLIENT else 1.0) >= 1
     return OVERLOADED_SHARE if overloaded else TARGET_SHARE
 
 
@@ -66,7 +71,7 @@ def choose_time_scale(
     calibration: Calibration,
     workload: Workload,
     n_workers: int,
-    schemes: Sequence[str],
+    schemes: Sequence[Scheme],
     loads: Sequence[float],
 ) -> float:
     """The smallest round scale at which the busiest run keeps below its share."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from loadgen.traffic.coordinator import Coordinator
 from loadgen.traffic.endpoints import Endpoint
-from loadgen.workload.schemes import Scheme
+from loadgen.workload.schemes import Party, Scheme
 from netclone_host.attach import status, tables
 from netclone_host.attach.journal import Attachment
 from netclone_host.errors import UserError
@@ -26,9 +26,10 @@ SERVER: tuple[str, type[Any]] = ("nc_server_cfg", tables.ServerConfig)
 
 def check(plan: Plan, schemes: list[Scheme]) -> None:
     """`UserError` when the rack is too small for one of the schemes."""
-    if any(s.coordinator for s in schemes) and len(plan.clients) < 2:
+    coordinated = [s.name for s in schemes if s.has_coordinator]
+    if coordinated and len(plan.clients) < 2:
         raise UserError(
-            "laedge needs a node for its coordinator and another for a client",
+            f"{coordinated[0]} needs a node for its coordinator and another for a client",
             hint="build the rack with --clients 2 or more",
         )
 
@@ -41,8 +42,8 @@ def switch_as(plan: Plan, scheme: Scheme) -> Iterator[None]:
             undo.enter_context(
                 bmv2_live.switch_as(
                     plan,
-                    racksched=scheme.switch_racksched,
-                    cloning=scheme.switch_clones or not scheme.switch_racksched,
+                    racksched=scheme.racksched,
+                    cloning=not _forbids_clones(scheme),
                     reserve=scheme.reserve,
                 )
             )
@@ -50,13 +51,17 @@ def switch_as(plan: Plan, scheme: Scheme) -> Iterator[None]:
         yield
 
 
+def _forbids_clones(scheme: Scheme) -> bool:
+    return scheme.chooser is Party.SWITCH and scheme.cloner is not Party.SWITCH
+
+
 @contextmanager
 def _flags_as(plan: Plan, scheme: Scheme) -> Iterator[None]:
     """The flags of the XDP programs."""
     of_switch = tables.SwitchFlag(0)
-    if scheme.switch_racksched:
+    if scheme.racksched:
         of_switch |= tables.SwitchFlag.RACKSCHED
-    if scheme.switch_racksched and not scheme.switch_clones:
+    if _forbids_clones(scheme):
         of_switch |= tables.SwitchFlag.NO_CLONES
     if scheme.reserve:
         of_switch |= tables.SwitchFlag.RESERVE

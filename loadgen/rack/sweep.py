@@ -117,7 +117,7 @@ class Traffic:
         )
         self.targets = self.servers
         self.coordinator: Coordinator | None = None
-        if scheme is not None and scheme.coordinator:
+        if scheme is not None and scheme.has_coordinator:
             # The coordinator has the last client's node to itself.
             self.clients = self.clients[:-1]
             self.coordinator = coordinator_of(plan, self.servers, port, timeout_s, seed)
@@ -222,18 +222,23 @@ def _measure(
     after = traffic.snapshot(counting)
     record = _record(plan, settings, run, clients, summary)
     measured = difference(after, at_window.result())
-    record.cloned = counting.total(measured, "switch", "ingress", "cloned")
-    record.clones_dropped = counting.total(measured, "server", "ingress", "dropped_server_busy")
-    record.filtered = counting.total(measured, "switch", "ingress", "filtered_slower_response")
-    if run.scheme.coordinator:  # it clones, and the redundant responses end there
-        record.cloned = measured.get("coordinator.cloned", 0)
-        record.filtered = measured.get("coordinator.redundant_responses", 0)
+    counters = run.scheme.counters
+    record.cloned = _total(counting, measured, counters.cloned)
+    record.clones_dropped = _total(counting, measured, counters.clones_dropped)
+    record.filtered = _total(counting, measured, counters.filtered)
     record.counters = difference(after, before)
     record.xdp_mode = xdp_mode
     record.seed = settings.seed
     if not idle:
         record.note = "; ".join(filter(None, [record.note, "servers were not idle at the end"]))
     return record
+
+
+def _total(counting: Counting, counted: Snapshot, name: str) -> int:
+    if name.startswith("coordinator."):
+        return counted.get(name, 0)
+    role, hook, reason = name.split(".")
+    return counting.total(counted, role, hook, reason)
 
 
 def _snapshot_at(traffic: Traffic, counting: Counting, at_ns: int) -> Snapshot:

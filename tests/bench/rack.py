@@ -61,7 +61,7 @@ def measure() -> tuple[list[RunRecord], scale.Calibration]:
     try:
         carried = calibrate(plan, asked.seed)
         time_scale = scale.choose_time_scale(
-            carried, asked.workload, 90, [s.name for s in asked.schemes], asked.loads
+            carried, asked.workload, 90, asked.schemes, asked.loads
         )
         settings = SweepSettings(
             schemes=asked.schemes,

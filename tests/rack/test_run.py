@@ -187,11 +187,13 @@ def test_the_time_scale_keeps_the_busiest_run_below_what_the_machine_carries() -
     workload = parse_workload("exp:25us", "0.01x15")
 
     def chosen(carried: float, scheme: str, load: float) -> float:
-        return scale.choose_time_scale(Calibration(carried), workload, 90, [scheme], [load])
+        return scale.choose_time_scale(
+            Calibration(carried), workload, 90, [find_scheme(scheme)], [load]
+        )
 
     def share(carried: float, scheme: str, load: float) -> float:
         found = chosen(carried, scheme, load)
-        copies = scale.copies_per_request(scheme, load)
+        copies = scale.copies_per_request(find_scheme(scheme), load)
         return copies * workload.rate_rps(load, 6, 15, found) / carried
 
     assert 0.9 * scale.TARGET_SHARE < share(50_000, "baseline", 0.7) <= scale.TARGET_SHARE
@@ -202,7 +204,10 @@ def test_the_time_scale_keeps_the_busiest_run_below_what_the_machine_carries() -
     ratio = chosen(25_000, "baseline", 0.7) / chosen(50_000, "baseline", 0.7)
     assert ratio == pytest.approx(2, rel=0.1)
     slow = parse_workload("exp:1s")
-    assert scale.choose_time_scale(Calibration(50_000), slow, 90, ["baseline"], [0.7]) == 1
+    assert (
+        scale.choose_time_scale(Calibration(50_000), slow, 90, [find_scheme("baseline")], [0.7])
+        == 1
+    )
     assert [scale.round_up(x) for x in (1.0, 99.1, 101, 1234)] == [1, 100, 110, 1300]
 
 

@@ -168,7 +168,7 @@ class StoreRack:
             undo.enter_context(switch_as(self._plan, client_plan.scheme))
             clients, targets = self.clients, self.servers
             coordinator = None
-            if client_plan.scheme.coordinator:
+            if client_plan.scheme.has_coordinator:
                 port = self.servers[0].port
                 coordinator = coordinator_of(
                     self._plan, self.servers, port, client_plan.drain_s, client_plan.seed
@@ -255,7 +255,7 @@ def _record(
     if summary.store_errors:
         record.note = "; ".join(filter(None, [record.note, f"{summary.store_errors} store errors"]))
         record.partial = True
-    laedge = client_plan.scheme.coordinator
+    laedge = client_plan.scheme.has_coordinator
     record.cloned = counted.get("coordinator.cloned", 0) if laedge else _sum(counted, "cloned")
     record.clones_dropped = _sum(counted, "dropped_server_busy")
     record.filtered = (
