@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sizes of the structs that loadgen/native/*_structs.py mirror; traffic_library.py refuses a
+/* Sizes of the structs that the bindings in loadgen/native mirror; traffic_library.py refuses a
  * library that differs. */
 #include "client.h"
 #include "coordinator.h"
