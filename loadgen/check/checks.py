@@ -28,8 +28,8 @@ from loadgen.machine.awake import processors_awake
 from loadgen.native.distribution import native_distribution, sample_ns
 from loadgen.traffic.clients import ClientPlan, ClientSummary, run_clients, schedule_gaps
 from loadgen.traffic.endpoints import Endpoint
-from loadgen.traffic.real_servers import SpinServer
 from loadgen.traffic.virtual_servers import VirtualServer, VirtualServers
+from loadgen.traffic.worker_threads import SpinServer
 from loadgen.workload.arrivals import CONSTANT, POISSON, Arrivals
 from loadgen.workload.distributions import Distribution, FloatArray, Kind, parse_distribution
 from loadgen.workload.schemes import find_scheme

@@ -19,7 +19,8 @@ from loadgen.cli.io_options import io_options, make_io
 from loadgen.cli.output import emit_records, writable
 from loadgen.cli.types import parse_endpoint, parse_netns, positive, seconds
 from loadgen.traffic.clients import ClientPlan, run_clients
-from loadgen.traffic.endpoints import Endpoint, probe
+from loadgen.traffic.endpoints import Endpoint
+from loadgen.traffic.probe import probe
 from loadgen.traffic.run_record import make_record
 from loadgen.workload.arrivals import parse_arrivals
 from loadgen.workload.schemes import SCHEMES, Party, find_scheme

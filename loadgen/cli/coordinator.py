@@ -8,8 +8,8 @@ from dataclasses import asdict
 import click
 
 from loadgen.cli.output import emit_object, writable
+from loadgen.cli.stop_signal import until_signal
 from loadgen.cli.types import parse_endpoint, parse_netns, seconds
-from loadgen.cli.wait import until_signal
 from loadgen.traffic.coordinator import Coordinator
 from netclone_host.durations import whole_number
 

@@ -9,10 +9,10 @@ import click
 
 from loadgen.cli.io_options import io_options, make_io
 from loadgen.cli.output import emit_object, writable
+from loadgen.cli.stop_signal import until_signal
 from loadgen.cli.types import parse_endpoint, parse_netns, positive, seconds
-from loadgen.cli.wait import until_signal
-from loadgen.traffic.real_servers import SpinServer
 from loadgen.traffic.virtual_servers import VirtualServer, VirtualServers
+from loadgen.traffic.worker_threads import SpinServer
 from loadgen.workload.services import parse_workload
 from netclone_host.cli.inapplicable import refuse
 from netclone_host.errors import UserError

@@ -21,11 +21,12 @@ from loadgen.machine.awake import processors_awake
 from loadgen.native.client_structs import MAX_THETA
 from loadgen.plot.latency import plot_records
 from loadgen.rack import job
-from loadgen.rack.schemes import check as check_schemes
+from loadgen.rack.scheme_setup import check as check_schemes
 from loadgen.rack.stores.process import StoreKind
 from loadgen.rack.stores.sweep import StoreRack, StoreSweep, running_stores, sweep_stores
 from loadgen.traffic.clients import ClientPlan, run_clients
-from loadgen.traffic.endpoints import Endpoint, probe
+from loadgen.traffic.endpoints import Endpoint
+from loadgen.traffic.probe import probe
 from loadgen.traffic.run_record import make_record
 from loadgen.workload.arrivals import parse_arrivals
 from loadgen.workload.records import RunRecord, write_csv

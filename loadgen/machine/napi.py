@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
+from pathlib import Path
 
 from pyroute2.netlink import NLM_F_DUMP, NLM_F_REQUEST, genlmsg
 from pyroute2.netlink.generic import GenericNetlinkSocket
 
-from loadgen.machine.veth_pair import IFNAME, Node
 from netclone_host.kernel import netns
 
 _NAPI_GET = 11
@@ -47,25 +47,25 @@ def _threads(ifname: str) -> list[int]:
     return [pid for pid in pids if pid]
 
 
-def set_attribute(node: Node, name: str, value: int) -> None:
-    """Writes an attribute of the node's interface in /sys/class/net."""
-    script = f"echo {value} > /sys/class/net/{IFNAME}/{name}"
+def set_attribute(namespace: Path, ifname: str, name: str, value: int) -> None:
+    """Writes an attribute of the interface in /sys/class/net. Raises `CalledProcessError`."""
+    script = f"echo {value} > /sys/class/net/{ifname}/{name}"
     # `ip netns exec`, because /sys shows the interfaces of the namespace that mounted it.
-    subprocess.run(["ip", "netns", "exec", node.netns.name, "sh", "-c", script], check=True)
+    subprocess.run(["ip", "netns", "exec", namespace.name, "sh", "-c", script], check=True)
 
 
-def run_on_core(node: Node, core: int) -> None:
+def run_on_core(namespace: Path, ifname: str, core: int) -> None:
     """Receive processing in threads on `core`, before everything ordinary there, as an
     interrupt goes before it. Until the interface is removed. Raises OSError."""
-    set_attribute(node, "threaded", 1)
-    with netns.entered(node.netns):
-        pids = _threads(IFNAME)
+    set_attribute(namespace, ifname, "threaded", 1)
+    with netns.entered(namespace):
+        pids = _threads(ifname)
     for pid in pids:
         os.sched_setaffinity(pid, {core})
         os.sched_setscheduler(pid, os.SCHED_FIFO, os.sched_param(1))
 
 
-def coalesce(node: Node, time_ns: int) -> None:
+def coalesce(namespace: Path, ifname: str, time_ns: int) -> None:
     """The interface is polled `time_ns` after a packet instead of for each; 0: as it comes."""
-    set_attribute(node, "gro_flush_timeout", time_ns)
-    set_attribute(node, "napi_defer_hard_irqs", 1000 if time_ns else 0)
+    set_attribute(namespace, ifname, "gro_flush_timeout", time_ns)
+    set_attribute(namespace, ifname, "napi_defer_hard_irqs", 1000 if time_ns else 0)

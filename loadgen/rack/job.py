@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from loadgen.machine.awake import processors_awake
 from loadgen.rack import report, scale
 from loadgen.rack.calibrate import calibrate
-from loadgen.rack.schemes import check as check_schemes
+from loadgen.rack.scheme_setup import check as check_schemes
 from loadgen.rack.sweep import Run, SweepSettings, sweep
 from loadgen.workload.records import RunRecord, write_json
 from loadgen.workload.schemes import Scheme, parse_schemes

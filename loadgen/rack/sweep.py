@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 from loadgen.machine.priority import prefer_this_thread
 from loadgen.native.stalls import Stalls
-from loadgen.rack.schemes import coordinator_of, switch_as
+from loadgen.rack.scheme_setup import coordinator_of, switch_as
 from loadgen.traffic.clients import ClientPlan, ClientSummary, Stop, run_clients
 from loadgen.traffic.coordinator import Coordinator
-from loadgen.traffic.endpoints import Endpoint, probe
+from loadgen.traffic.endpoints import Endpoint
+from loadgen.traffic.probe import probe
 from loadgen.traffic.run_record import make_record
 from loadgen.traffic.virtual_servers import VirtualServer, VirtualServers
 from loadgen.workload.records import RunRecord

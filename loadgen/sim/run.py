@@ -17,8 +17,8 @@ from loadgen.native.histogram import NativeHist
 from loadgen.sim import native
 from loadgen.sim.executors import run_jobs
 from loadgen.sim.model import Model, Point, native_config
-from loadgen.traffic.run_record import with_latency
 from loadgen.workload.confidence import Estimate, half_width
+from loadgen.workload.percentiles import with_latency
 from loadgen.workload.records import RunRecord
 
 U64Array = npt.NDArray[np.uint64]

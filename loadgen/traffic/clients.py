@@ -25,10 +25,11 @@ from loadgen.native.io_structs import AlignedPeer
 from loadgen.native.stalls import Stalls
 from loadgen.native.traffic_library import traffic_library
 from loadgen.traffic.af_xdp import XdpIo
-from loadgen.traffic.endpoints import Endpoint, UdpIo, native_peers
+from loadgen.traffic.endpoints import Endpoint, native_peers
 from loadgen.traffic.io import SOCKET, IoOptions, open_io
 from loadgen.traffic.link_addresses import set_macs
 from loadgen.traffic.threads import LoopThread
+from loadgen.traffic.udp_io import UdpIo
 from loadgen.workload.arrivals import POISSON, Arrivals
 from loadgen.workload.distributions import Kind
 from loadgen.workload.schemes import Scheme

@@ -16,8 +16,10 @@ from dataclasses import dataclass
 
 from loadgen.native.server_structs import CoordinatorConfig, CoordinatorServer
 from loadgen.native.traffic_library import traffic_library
-from loadgen.traffic.endpoints import Endpoint, UdpIo, native_peer
-from loadgen.traffic.threads import NativeThread, Running
+from loadgen.traffic.endpoints import Endpoint, native_peer
+from loadgen.traffic.startable import Startable
+from loadgen.traffic.threads import NativeThread
+from loadgen.traffic.udp_io import UdpIo
 from loadgen.traffic.virtual_servers import DEFAULT_WORKERS, QUEUE_LIMIT
 from netclone_host.errors import UserError
 
@@ -47,7 +49,7 @@ class CoordinatorStats:
     """Processor time of its thread."""
 
 
-class Coordinator(Running):
+class Coordinator(Startable):
     """Clones to two idle servers, forwards to one, queues when there is none."""
 
     def __init__(

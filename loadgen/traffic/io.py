@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from loadgen.traffic.af_xdp import XdpIo, XdpMode
-from loadgen.traffic.endpoints import Endpoint, UdpIo
+from loadgen.traffic.endpoints import Endpoint
+from loadgen.traffic.udp_io import UdpIo
 from netclone_host.errors import UserError
 
 

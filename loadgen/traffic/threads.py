@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What is started, does its work beside the caller, and is stopped; and the thread of C in it."""
+"""Threads that run the hot loops of C, and end before what they use is freed."""
 
 from __future__ import annotations
 
@@ -7,33 +7,12 @@ import ctypes
 import os
 import threading
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Self
 
 from loadgen.machine.priority import prefer_this_thread
 from netclone_host.errors import UserError
 
 POLL_S = 0.001
-
-
-class Running(ABC):
-    """Started at the beginning of a `with` block and stopped at its end."""
-
-    @abstractmethod
-    def start(self) -> None:
-        """Begins. Raises `UserError`; then nothing is open."""
-
-    @abstractmethod
-    def stop(self) -> object:
-        """Ends; once, or whenever."""
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
 
 
 class LoopThread(threading.Thread):

@@ -23,9 +23,11 @@ from loadgen.native.server_structs import ServerConfig, ServerFlag, ServerNode, 
 from loadgen.native.stalls import Stalls
 from loadgen.native.traffic_library import traffic_library
 from loadgen.traffic.af_xdp import XdpIo
-from loadgen.traffic.endpoints import Endpoint, UdpIo
+from loadgen.traffic.endpoints import Endpoint
 from loadgen.traffic.io import SOCKET, IoOptions, open_io
-from loadgen.traffic.threads import NativeThread, Running
+from loadgen.traffic.startable import Startable
+from loadgen.traffic.threads import NativeThread
+from loadgen.traffic.udp_io import UdpIo
 from loadgen.workload.services import Workload
 
 DEFAULT_WORKERS = 15
@@ -67,7 +69,7 @@ class ServerStats:
     """Requests that still waited or were in service at the end."""
 
 
-class VirtualServers(Running):
+class VirtualServers(Startable):
     """Any number of servers in one thread (see the module's docstring)."""
 
     def __init__(

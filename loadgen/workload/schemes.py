@@ -3,7 +3,7 @@
 
 A scheme made of parts that exist is one entry of `SCHEMES`. What each part does stands where it
 is done: `Party.CLIENT` in native/traffic/client_send.c, `Party.COORDINATOR` in
-native/traffic/coordinator.c, the rules of the switch in rack/schemes.py (its flags).
+native/traffic/coordinator.c, the rules of the switch in rack/scheme_setup.py (its flags).
 """
 
 from __future__ import annotations

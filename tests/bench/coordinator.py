@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadgen.rack.schemes import switch_as
+from loadgen.rack.scheme_setup import switch_as
 from loadgen.rack.sweep import Traffic
 from loadgen.traffic.clients import ClientPlan, ClientSummary, Stop
 from loadgen.workload.schemes import Scheme, find_scheme

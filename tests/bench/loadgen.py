@@ -28,13 +28,14 @@ from pathlib import Path
 
 from loadgen.machine import napi
 from loadgen.machine.priority import prefer_this_thread
-from loadgen.machine.veth_pair import IFNAME, Pair, veth_pair
 from loadgen.native.client_structs import PlainResult
 from loadgen.native.library import build_directory
 from loadgen.native.traffic_library import traffic_library
 from loadgen.traffic.clients import ClientPlan, run_clients
-from loadgen.traffic.endpoints import UdpIo, native_peer, probe
+from loadgen.traffic.endpoints import native_peer
 from loadgen.traffic.io import SOCKET, IoOptions
+from loadgen.traffic.probe import probe
+from loadgen.traffic.udp_io import UdpIo
 from loadgen.workload.schemes import find_scheme
 from netclone_host.attach import attach, detach
 from netclone_host.attach.loaders.base import Role
@@ -42,6 +43,7 @@ from netclone_host.attach.loaders.libbpf import load_object
 from netclone_host.attach.request import AttachRequest
 from netclone_host.kernel import netns, objects
 from tests.bench import results
+from tests.veth_pair import IFNAME, Pair, veth_pair
 
 SECONDS = float(os.environ.get("NETCLONE_BENCH_SECONDS", "0.2"))
 ROUNDS = 10
@@ -96,7 +98,7 @@ def divided_cores(pair: Pair) -> Iterator[None]:
     first, *others = sorted(former)
     if others:
         for node in (pair.client, pair.server):
-            napi.run_on_core(node, others[0])
+            napi.run_on_core(node.netns, IFNAME, others[0])
     os.sched_setaffinity(0, {first})
     os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     try:
@@ -154,7 +156,7 @@ def measure() -> list[Round]:
             tries: dict[str, list[Rate]] = {name: [] for name in runs}
             for time_ns in COALESCE_NS:
                 for node in (pair.client, pair.server):
-                    napi.coalesce(node, time_ns)
+                    napi.coalesce(node.netns, IFNAME, time_ns)
                 # The other way round every other time: a machine that slows down favours none.
                 for name in list(runs)[:: 1 if number % 2 else -1]:
                     tries[name].append(runs[name]())

@@ -16,11 +16,10 @@ import pytest
 from click.testing import CliRunner
 
 from loadgen.cli import main
-from loadgen.machine.veth_pair import IFNAME, Pair, set_link, veth_pair
 from loadgen.traffic.af_xdp import XdpIo, XdpMode
 from loadgen.traffic.clients import ClientPlan, run_clients
-from loadgen.traffic.endpoints import probe
 from loadgen.traffic.io import SOCKET, IoOptions
+from loadgen.traffic.probe import probe
 from loadgen.traffic.run_record import make_record
 from loadgen.traffic.virtual_servers import VirtualServer, VirtualServers
 from loadgen.workload.schemes import find_scheme
@@ -32,6 +31,7 @@ from netclone_host.attach.tables import StateSource
 from netclone_host.counters import Hook
 from netclone_host.errors import UserError
 from netclone_host.kernel import netns
+from tests.veth_pair import IFNAME, Pair, set_link, veth_pair
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and XDP need root")
 

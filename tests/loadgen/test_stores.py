@@ -23,7 +23,7 @@ from loadgen.cli import main
 from loadgen.native.client_structs import MAX_THETA
 from loadgen.native.traffic_library import traffic_library
 from loadgen.rack.stores import objects
-from loadgen.rack.stores.load import load_objects
+from loadgen.rack.stores.loading import load_objects
 from loadgen.rack.stores.process import StoreKind, StoreProcess, require_memory
 from loadgen.rack.stores.server import StoreServer, make_mix
 from loadgen.traffic.clients import ClientPlan, ClientSummary, run_clients

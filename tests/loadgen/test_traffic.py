@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 from loadgen.traffic.clients import ClientPlan, ClientSummary, Stop, note_clock, run_clients
-from loadgen.traffic.endpoints import Endpoint, probe
+from loadgen.traffic.endpoints import Endpoint
+from loadgen.traffic.probe import probe
 from loadgen.traffic.run_record import make_record
 from loadgen.traffic.virtual_servers import VirtualServer, VirtualServers
 from loadgen.workload.arrivals import CONSTANT, parse_arrivals

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from loadgen.rack import job
-from loadgen.rack.schemes import switch_as
+from loadgen.rack.scheme_setup import switch_as
 from loadgen.workload.schemes import find_scheme
 from netclone_host.control.p4.bmv2_cli import RuntimeCli, parse_counter
 from netclone_host.errors import UserError

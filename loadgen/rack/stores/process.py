@@ -12,7 +12,7 @@ import time
 from enum import IntEnum
 from pathlib import Path
 
-from loadgen.traffic.threads import Running
+from loadgen.traffic.startable import Startable
 from netclone_host.errors import UserError
 
 START_TIMEOUT_S = 10.0
@@ -59,7 +59,7 @@ def _available_mb() -> int:
     raise AssertionError("/proc/meminfo without MemAvailable")
 
 
-class StoreProcess(Running):
+class StoreProcess(Startable):
     """One running store. `socket_path` is where it listens, and nowhere else."""
 
     def __init__(self, kind: StoreKind, objects: int, netns: Path | None = None) -> None:

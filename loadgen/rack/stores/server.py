@@ -10,8 +10,8 @@ from loadgen.native.client_structs import MAX_THETA, Mix
 from loadgen.native.server_structs import StoreConfig
 from loadgen.native.traffic_library import traffic_library
 from loadgen.rack.stores.process import StoreProcess
-from loadgen.traffic.real_servers import WorkerServer
 from loadgen.traffic.virtual_servers import VirtualServer
+from loadgen.traffic.worker_threads import WorkerServer
 from netclone_host.errors import UserError
 
 OPERATION_TIMEOUT_S = 2.0

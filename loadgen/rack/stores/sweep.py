@@ -16,13 +16,14 @@ from dataclasses import dataclass, replace
 
 from loadgen.machine.priority import prefer_this_thread
 from loadgen.native.client_structs import Mix
-from loadgen.rack.schemes import coordinator_of, switch_as
-from loadgen.rack.stores.load import load_objects
+from loadgen.rack.scheme_setup import coordinator_of, switch_as
+from loadgen.rack.stores.loading import load_objects
 from loadgen.rack.stores.process import StoreKind, StoreProcess, require_memory
 from loadgen.rack.stores.server import StoreServer, make_mix
 from loadgen.traffic.clients import ClientPlan, ClientSummary, run_clients
 from loadgen.traffic.coordinator import Coordinator
-from loadgen.traffic.endpoints import Endpoint, probe
+from loadgen.traffic.endpoints import Endpoint
+from loadgen.traffic.probe import probe
 from loadgen.traffic.run_record import make_record
 from loadgen.traffic.virtual_servers import VirtualServer
 from loadgen.workload.records import RunRecord

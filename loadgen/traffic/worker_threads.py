@@ -2,7 +2,7 @@
 """A server whose workers really work: threads of C that take requests from one FCFS queue.
 
 For real hardware: a dispatcher and W worker threads want W + 1 cores. The service itself is
-`lg_spin_run` (spin for a drawn time, by the clock) or a store (loadgen/stores).
+`lg_spin_run` (spin for a drawn time, by the clock) or a store (loadgen/rack/stores).
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from loadgen.native.histogram import NativeHist
 from loadgen.native.server_structs import WorkerConfig
 from loadgen.native.stalls import Stalls
 from loadgen.native.traffic_library import traffic_library
-from loadgen.traffic.endpoints import UdpIo
-from loadgen.traffic.threads import NativeThread, Running
+from loadgen.traffic.startable import Startable
+from loadgen.traffic.threads import NativeThread
+from loadgen.traffic.udp_io import UdpIo
 from loadgen.traffic.virtual_servers import QUEUE_LIMIT, ServerStats, VirtualServer, stats_of
 from loadgen.workload.services import Workload
 
 
-class WorkerServer(Running):
+class WorkerServer(Startable):
     """Dispatcher, queue and workers around an operation that a subclass gives."""
 
     spins = False
