@@ -8,26 +8,82 @@ import errno
 import math
 import os
 import sys
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import click
 
 from loadgen.cli import EXIT_SCHEDULE
-from loadgen.cli.io_options import io_options, make_io
+from loadgen.cli.io_options import io_options, take_io
 from loadgen.cli.output import emit_records, writable
 from loadgen.cli.types import parse_endpoint, parse_netns, positive, seconds
 from loadgen.traffic.clients import ClientPlan, run_clients
 from loadgen.traffic.endpoints import Endpoint
+from loadgen.traffic.io import IoOptions
 from loadgen.traffic.probe import probe
-from loadgen.traffic.run_record import make_record
+from loadgen.traffic.run_record import emulated, make_record
 from loadgen.workload.arrivals import parse_arrivals
 from loadgen.workload.schemes import SCHEMES, Party, find_scheme
 from loadgen.workload.services import Workload, parse_workload
 from netclone_host.errors import UserError
 
 XDP_PORT = 20000
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options as they were given."""
+
+    servers: tuple[str, ...]
+    scheme: str
+    rate: float | None
+    load: float | None
+    workers: int
+    service: str
+    jitter: str
+    draw_at_client: bool
+    time_scale: float
+    duration: str
+    warmup: str
+    arrivals: str
+    threads: int
+    source: str | None
+    late: str
+    busy: bool
+    netns: str | None
+    seed: int
+    no_probe: bool
+
+    def local(self, targets: Sequence[Endpoint], io: IoOptions) -> Endpoint:
+        """Where the requests come from. Raises `UserError`."""
+        anywhere = "::" if targets[0].is_ip6 else "0.0.0.0"
+        if io.is_xdp and self.source is None:
+            raise UserError(
+                "frames need the address that they come from", "give the interface's with --from"
+            )
+        port = XDP_PORT if io.is_xdp else 0
+        return parse_endpoint(self.source or anywhere, parse_netns(self.netns), port)
+
+    def plan(self, workload: Workload, scale: float, n_servers: int, io: IoOptions) -> ClientPlan:
+        """What the clients do. Raises `UserError`."""
+        scheme = find_scheme(self.scheme)
+        if scheme.cloner is Party.CLIENT and n_servers < scheme.min_servers:
+            raise UserError(f"{scheme.name} needs two servers", "give --server once for each")
+        return ClientPlan(
+            scheme,
+            _rate(self.rate, self.load, workload, n_servers, self.workers, scale),
+            seconds(self.duration, "--duration"),
+            seconds(self.warmup, "--warmup"),
+            parse_arrivals(self.arrivals),
+            self.seed,
+            late_s=seconds(self.late, "--late"),
+            threads=self.threads,
+            busy=self.busy,
+            draw_at_client=workload if self.draw_at_client else None,
+            io=io,
+        )
 
 
 @click.command()
@@ -62,70 +118,29 @@ XDP_PORT = 20000
     callback=writable,
     help="Write the record to this file, - for standard output.",
 )
-def client(
-    servers: tuple[str, ...],
-    scheme: str,
-    rate: float | None,
-    load: float | None,
-    workers: int,
-    service: str,
-    jitter: str,
-    draw_at_client: bool,
-    time_scale: float,
-    duration: str,
-    warmup: str,
-    arrivals: str,
-    threads: int,
-    source: str | None,
-    late: str,
-    busy: bool,
-    netns: str | None,
-    seed: int,
-    no_probe: bool,
-    trace_to: str | None,
-    json_to: str | None,
-    **io_arguments: object,
-) -> None:
-    """Send requests on a schedule and measure every one from its scheduled time.
+def client(json_to: str | None, trace_to: str | None, **options: Any) -> None:
+    """Send requests on a schedule and measure each one from its scheduled time.
 
     Exit status 3 when the schedule could not be kept or the run ended early.
     """
-    workload = parse_workload(service, jitter)
-    scale = positive(time_scale, "--time-scale")
-    io = make_io(**io_arguments)  # type: ignore[arg-type]
-    targets = [parse_endpoint(text) for text in servers]
-    anywhere = "::" if targets[0].is_ip6 else "0.0.0.0"
-    if io.is_xdp and source is None:
-        raise UserError(
-            "frames need the address that they come from", "give the interface's with --from"
-        )
-    local = parse_endpoint(source or anywhere, parse_netns(netns), XDP_PORT if io.is_xdp else 0)
-    chosen = find_scheme(scheme)
-    if chosen.cloner is Party.CLIENT and len(targets) < chosen.min_servers:
-        raise UserError(f"{chosen.name} needs two servers", "give --server once for each")
-    plan = ClientPlan(
-        chosen,
-        _rate(rate, load, workload, len(targets), workers, scale),
-        seconds(duration, "--duration"),
-        seconds(warmup, "--warmup"),
-        parse_arrivals(arrivals),
-        seed,
-        late_s=seconds(late, "--late"),
-        threads=threads,
-        busy=busy,
-        draw_at_client=workload if draw_at_client else None,
-        io=io,
-    )
-    if not no_probe:
+    io = take_io(options)
+    asked = Asked(**options)
+    workload = parse_workload(asked.service, asked.jitter)
+    scale = positive(asked.time_scale, "--time-scale")
+    targets = [parse_endpoint(text) for text in asked.servers]
+    local = asked.local(targets, io)
+    plan = asked.plan(workload, scale, len(targets), io)
+    if not asked.no_probe:
         probe(Endpoint(local.ip, 0, local.netns), targets)
     with _trace_file(trace_to) as fd:
-        plan = _with_trace(plan, fd, threads)
+        plan = _with_trace(plan, fd, asked.threads)
         summary = run_clients(plan, [local], targets)
+    setting = emulated(
+        workload, "loadgen", time_scale=scale, servers=len(targets), workers=asked.workers
+    )
     record = make_record(
-        plan, summary, workload, source="loadgen", load=math.nan if load is None else load,
-        time_scale=scale,
-    )  # fmt: skip
-    record.servers, record.workers = len(targets), workers
+        plan, summary, setting, load=math.nan if asked.load is None else asked.load
+    )
     emit_records([record], json_to)
     if not record.kept_schedule:
         sys.exit(EXIT_SCHEDULE)

@@ -43,12 +43,15 @@ def io_options(command: _Command) -> _Command:
     return command
 
 
-def make_io(io_kind: str, ifname: str | None, queue: int, queues: int, xdp_mode: str) -> IoOptions:
-    """The back end that the options describe. `UserError` for one that is not for it."""
-    if io_kind == "socket":
+def take_io(options: dict[str, Any]) -> IoOptions:
+    """The back end that its options describe; they are taken out of `options`. `UserError` for
+    one that another back end has."""
+    kind, queue, queues = options.pop("io_kind"), options.pop("queue"), options.pop("queues")
+    ifname, xdp_mode = options.pop("ifname"), XdpMode(options.pop("xdp_mode"))
+    if kind == "socket":
         refuse(
             ("ifname", "queue", "queues", "xdp_mode"),
-            "is for frames, and --io socket sends none",
-            "add --io af_xdp, or leave it away",
+            "applies to frames, and --io socket sends none",
+            "add --io af_xdp, or omit it",
         )
-    return IoOptions(io_kind, ifname, queue, queues, XdpMode(xdp_mode))
+    return IoOptions(kind, ifname, queue, queues, xdp_mode)

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 import click
 
-from loadgen.cli.io_options import io_options, make_io
+from loadgen.cli.io_options import io_options, take_io
 from loadgen.cli.output import emit_object, writable
 from loadgen.cli.stop_signal import until_signal
 from loadgen.cli.types import parse_endpoint, parse_netns, positive, seconds
@@ -60,10 +61,10 @@ def server(
     netns: str | None,
     duration: str | None,
     json_to: str | None,
-    **io_arguments: object,
+    **io_arguments: Any,
 ) -> None:
     """Answer requests after a service time, with a FCFS queue and workers."""
-    io = make_io(**io_arguments)  # type: ignore[arg-type]
+    io = take_io(io_arguments)
     workload = parse_workload(service, jitter)
     limit = seconds(duration, "--duration") if duration is not None else None
     node = VirtualServer(
@@ -74,7 +75,7 @@ def server(
         refuse(
             ["stamp"],
             "is what --io af_xdp does in any case: what it sends passes no program",
-            "leave it away",
+            "omit it",
         )
     runner: VirtualServers | SpinServer
     if mode == "spin":

@@ -3,18 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
+from loadgen.native.stalls import Stalls
+from loadgen.rack.answering import Answering
+from loadgen.rack.nodes import client_endpoints, endpoint, server_endpoints, service_port
 from loadgen.traffic.coordinator import Coordinator
-from loadgen.traffic.endpoints import Endpoint
+from loadgen.traffic.probe import probe
 from loadgen.workload.schemes import Party, Scheme
 from netclone_host.attach import status, tables
 from netclone_host.attach.journal import Attachment
 from netclone_host.errors import UserError
-from netclone_host.kernel import named_netns
 from netclone_host.rack import bmv2_live, programs
+from netclone_host.rack.counters import Counting
 from netclone_host.rack.plan import Plan
 
 _OF_SWITCH = tables.SwitchFlag.RACKSCHED | tables.SwitchFlag.NO_CLONES | tables.SwitchFlag.RESERVE
@@ -24,7 +27,7 @@ SWITCH: tuple[str, type[Any]] = ("nc_switch_cfg", tables.SwitchConfig)
 SERVER: tuple[str, type[Any]] = ("nc_server_cfg", tables.ServerConfig)
 
 
-def check(plan: Plan, schemes: list[Scheme]) -> None:
+def check(plan: Plan, schemes: Sequence[Scheme]) -> None:
     """`UserError` when the rack is too small for one of the schemes."""
     coordinated = [s.name for s in schemes if s.has_coordinator]
     if coordinated and len(plan.clients) < 2:
@@ -100,14 +103,37 @@ def _check_counts(config: tables.ServerConfig) -> None:
         )
 
 
-def coordinator_of(
-    plan: Plan, servers: list[Endpoint], port: int, timeout_s: float, seed: int
-) -> Coordinator:
+@contextmanager
+def answering_by(
+    plan: Plan,
+    scheme: Scheme,
+    seed: int,
+    timeout_s: float,
+    *,
+    pending: Callable[[], int] = lambda: 0,
+    stalls: Callable[[], Stalls] = Stalls,
+) -> Iterator[Answering]:
+    """Within the block the rack, whose servers answer already, follows the scheme. `timeout_s`: a
+    coordinator gives up a request after it."""
+    clients, targets = client_endpoints(plan), server_endpoints(plan)
+    coordinator = None
+    with ExitStack() as undo:
+        counting = undo.enter_context(Counting(plan))
+        undo.enter_context(switch_as(plan, scheme))
+        if scheme.has_coordinator:
+            coordinator = undo.enter_context(_coordinator(plan, timeout_s, seed))
+            # It has the last client's node to itself.
+            clients, targets = clients[:-1], [coordinator.endpoint]
+        for client in clients:
+            probe(client, targets)
+        yield Answering(clients, targets, counting, coordinator, pending, stalls)
+
+
+def _coordinator(plan: Plan, timeout_s: float, seed: int) -> Coordinator:
     """LAEDGE's coordinator, on the node of the last client, with a slot for each worker."""
-    node = plan.clients[-1]
     return Coordinator(
-        Endpoint(str(node.ip4 or node.ip6), port, named_netns.path_of(node.netns)),
-        servers,
+        endpoint(plan.clients[-1], service_port(plan)),
+        server_endpoints(plan),
         slots=[server.workers for server in plan.servers],
         timeout_s=timeout_s,
         seed=seed,

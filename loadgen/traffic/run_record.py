@@ -4,42 +4,72 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Any
 
 from loadgen.traffic.clients import ClientPlan, ClientSummary
 from loadgen.workload.percentiles import with_latency
 from loadgen.workload.records import RunRecord
 from loadgen.workload.services import Workload
+from netclone_host.errors import NetcloneError
+
+
+class WrongValueError(NetcloneError):
+    """A store returned something that was never loaded."""
+
+    exit_status = 4
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the records of a sweep have in common; the fields are those of `RunRecord`."""
+
+    source: str
+    service: str
+    jitter: str = "none"
+    app: str = "synthetic"
+    time_scale: float = 1.0
+    servers: int = 0
+    workers: int = 0
+    clients: int = 1
+    xdp_mode: str = "none"
+
+
+def emulated(workload: Workload, source: str, **more: Any) -> Setting:
+    """The setting of servers that take the times of `workload`."""
+    return Setting(source, workload.service.text, str(workload.jitter), **more)
 
 
 def make_record(
     plan: ClientPlan,
     summary: ClientSummary,
-    workload: Workload,
+    setting: Setting,
     *,
-    source: str,
     load: float = math.nan,
-    time_scale: float = 1.0,
-    clients: int = 1,
+    repeat: int = 0,
 ) -> RunRecord:
     """The record of one run. Counters of the switch and the servers are the caller's to add.
 
-    Times are those of the run divided by `time_scale`, rates multiplied by it; `duration_s`
-    and the limits of lateness stay real.
+    Times are those of the run divided by the time scale, rates multiplied by it; `duration_s`
+    and the limits of lateness stay real. Raises `WrongValueError`.
     """
+    if summary.wrong_values:
+        raise WrongValueError(
+            f"{summary.wrong_values} of {summary.answered} answers held a value that was "
+            "never loaded",
+            "the store or the path to it corrupts data; nothing was recorded",
+        )
     record = RunRecord(
-        source=source,
+        **vars(setting),
         scheme=plan.scheme.name,
-        service=workload.service.text,
-        jitter=str(workload.jitter),
         load=load,
-        offered_rps=summary.offered_rps * time_scale,
-        achieved_rps=summary.achieved_rps * time_scale,
+        repeat=repeat,
+        offered_rps=summary.offered_rps * setting.time_scale,
+        achieved_rps=summary.achieved_rps * setting.time_scale,
         sent=summary.sent,
         answered=summary.answered,
         unanswered=summary.unanswered,
         redundant=summary.redundant,
-        time_scale=time_scale,
-        clients=clients,
         duration_s=summary.duration_s,
         seed=plan.seed,
         io=summary.io,
@@ -56,5 +86,8 @@ def make_record(
         partial=summary.partial,
         note="; ".join(summary.notes),
     )
+    if summary.store_errors:
+        record.add_note(f"{summary.store_errors} store errors")
+        record.partial = True
     lost = summary.unanswered + summary.unsent
-    return with_latency(record, summary.latency, time_scale, lost)
+    return with_latency(record, summary.latency, setting.time_scale, lost)

@@ -98,6 +98,10 @@ class RunRecord:
     counters: dict[str, int] = field(default_factory=dict)
     """Further counters by name, such as `sw.ingress.cloned`."""
 
+    def add_note(self, note: str) -> None:
+        """Appends to what `note` says."""
+        self.note = "; ".join(filter(None, [self.note, note]))
+
     @property
     def redundant_share(self) -> float:
         """Redundant responses per answered request."""

@@ -21,16 +21,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadgen.rack.scheme_setup import switch_as
-from loadgen.rack.sweep import Traffic
-from loadgen.traffic.clients import ClientPlan, ClientSummary, Stop
+from loadgen.rack.emulated import EmulatedServers
+from loadgen.traffic.clients import ClientPlan, ClientSummary
 from loadgen.workload.schemes import Scheme, find_scheme
 from loadgen.workload.services import parse_workload
 from netclone_host.attach import status
 from netclone_host.attach.journal import Attachment
 from netclone_host.kernel import maps
 from netclone_host.rack import build, programs
-from netclone_host.rack.counters import Counting, difference
+from netclone_host.rack.counters import difference
 from netclone_host.rack.plan import Plan, default_topology, make_plan
 from netclone_host.rack.programs import Options
 
@@ -90,18 +89,16 @@ def switch_run_time_ns(attachment: Attachment) -> int:
 def run(plan: Plan, scheme: Scheme, rate_rps: float) -> tuple[ClientSummary, Cost]:
     """One run of one second and what it cost in coordinator or switch."""
     switch = programs.require_attached(plan)["sw"]
-    counting = Counting(plan)
-    traffic = Traffic(plan, WORKLOAD, 1.0, 1, scheme, 5.0)
-    with switch_as(plan, scheme), traffic:
+    with EmulatedServers(plan, WORKLOAD).answering(scheme, timeout_s=5.0) as there:
         clients = ClientPlan(scheme, rate_rps, SECONDS, late_s=10e-3, quiet_s=0.3, drain_s=3.0)
-        before, counted = switch_run_time_ns(switch), counting.snapshot()
-        summary = traffic.run(clients, Stop())
+        before, counted = switch_run_time_ns(switch), there.snapshot()
+        summary = there.run(clients)
         time.sleep(0.05)
         busy_ns = switch_run_time_ns(switch) - before
-        cloned = difference(counting.snapshot(), counted).get("sw.ingress.cloned", 0)
-    if traffic.coordinator is None:
+        cloned = difference(there.snapshot(), counted).get("sw.ingress.cloned", 0)
+    if there.coordinator is None:
         return summary, Cost(busy_ns, cloned)
-    stats = traffic.coordinator.stats
+    stats = there.coordinator.stats
     assert stats is not None
     return summary, Cost(stats.cpu_s * 1e9, stats.cloned)
 

@@ -12,9 +12,12 @@ import os
 import statistics
 from pathlib import Path
 
-from loadgen.rack import job, scale
-from loadgen.rack.calibrate import calibrate
-from loadgen.rack.sweep import SweepSettings, sweep
+from loadgen.rack import scale
+from loadgen.rack.calibrate import calibrate_rack
+from loadgen.rack.emulated import EmulatedServers
+from loadgen.rack.run import request_timeout_ns
+from loadgen.rack.run_options import parse_run_options
+from loadgen.rack.sweep import sweep
 from loadgen.workload.records import RunRecord
 from netclone_host.rack import build, programs
 from netclone_host.rack.plan import default_topology, make_plan
@@ -45,7 +48,7 @@ def kept(records: list[RunRecord], scheme: str, load: float) -> float:
 
 def measure() -> tuple[list[RunRecord], scale.Calibration]:
     """All runs, on a rack that is there for them only."""
-    asked = job.parse(
+    options = parse_run_options(
         schemes="baseline,c-clone,netclone",
         service="exp:25us",
         jitter="0.01x15",
@@ -59,23 +62,13 @@ def measure() -> tuple[list[RunRecord], scale.Calibration]:
     plan = make_plan(f"bench{os.getpid()}", default_topology())
     build.up(plan, programs.Options())
     try:
-        carried = calibrate(plan, asked.seed)
+        carried = calibrate_rack(plan, options.settings.seed)
         time_scale = scale.choose_time_scale(
-            carried, asked.workload, 90, asked.schemes, asked.loads
+            carried, options.workload, 90, options.settings.schemes, options.settings.loads
         )
-        settings = SweepSettings(
-            schemes=asked.schemes,
-            loads=asked.loads,
-            workload=asked.workload,
-            duration_s=asked.duration_s,
-            warmup_s=asked.warmup_s,
-            time_scale=time_scale,
-            seed=asked.seed,
-            repeats=asked.repeats,
-        )
-        timeout_ns = int((settings.drain_s + settings.duration_s) * 1e9)
-        with programs.request_timeout(plan, timeout_ns):
-            return list(sweep(plan, settings, programs.mode_of(plan))), carried
+        servers = EmulatedServers(plan, options.workload, time_scale)
+        with programs.request_timeout(plan, request_timeout_ns(servers, options)):
+            return list(sweep(servers, options.settings)), carried
     finally:
         build.down(plan.name)
 

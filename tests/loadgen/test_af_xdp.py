@@ -20,7 +20,7 @@ from loadgen.traffic.af_xdp import XdpIo, XdpMode
 from loadgen.traffic.clients import ClientPlan, run_clients
 from loadgen.traffic.io import SOCKET, IoOptions
 from loadgen.traffic.probe import probe
-from loadgen.traffic.run_record import make_record
+from loadgen.traffic.run_record import emulated, make_record
 from loadgen.traffic.virtual_servers import VirtualServer, VirtualServers
 from loadgen.workload.schemes import find_scheme
 from loadgen.workload.services import parse_workload
@@ -84,7 +84,7 @@ def test_every_combination_answers_everything(
     assert summary.answered == summary.sent > 500
     assert summary.stale == summary.rx_invalid == summary.rx_dropped == 0
     assert running.stats[0].received == summary.all_sent
-    record = make_record(p, summary, WORKLOAD, source="loadgen")
+    record = make_record(p, summary, emulated(WORKLOAD, "loadgen"))
     assert record.io == ("af_xdp copy" if client_io.is_xdp else "socket")
     # The role's program saw each response, and its verdict came first.
     with netns.entered(pair.client.netns):

@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 from loadgen.cli import main
 from loadgen.traffic.clients import MAX_STREAMS, ClientPlan, run_clients
 from loadgen.traffic.endpoints import Endpoint
-from loadgen.traffic.run_record import make_record
+from loadgen.traffic.run_record import emulated, make_record
 from loadgen.traffic.virtual_servers import VirtualServer, VirtualServers
 from loadgen.workload.records import RunRecord, read_json
 from loadgen.workload.schemes import find_scheme
@@ -37,7 +37,7 @@ def run(at: Endpoint, *words: str) -> Result:
 
 def record_of(servers: list[Endpoint], **changes: object) -> RunRecord:
     plan = ClientPlan(find_scheme("baseline"), 2000, 0.5, quiet_s=0.2, **changes)  # type: ignore[arg-type]
-    return make_record(plan, run_clients(plan, [CLIENT], servers), FAST, source="loadgen")
+    return make_record(plan, run_clients(plan, [CLIENT], servers), emulated(FAST, "loadgen"))
 
 
 def test_a_percentile_that_falls_among_unanswered_requests_is_unknown(loopback: Loopback) -> None:

@@ -19,7 +19,7 @@ import pytest
 from loadgen.traffic.clients import ClientPlan, ClientSummary, Stop, note_clock, run_clients
 from loadgen.traffic.endpoints import Endpoint
 from loadgen.traffic.probe import probe
-from loadgen.traffic.run_record import make_record
+from loadgen.traffic.run_record import emulated, make_record
 from loadgen.traffic.virtual_servers import VirtualServer, VirtualServers
 from loadgen.workload.arrivals import CONSTANT, parse_arrivals
 from loadgen.workload.schemes import find_scheme, parse_schemes
@@ -85,7 +85,7 @@ def test_time_is_divided_back(loopback: Loopback) -> None:
     p = plan(rate_rps=50)
     with VirtualServers([VirtualServer(at[0], 0)], workload, time_scale=400):
         record = make_record(
-            p, run_clients(p, [CLIENT], at), workload, source="loadgen", time_scale=400
+            p, run_clients(p, [CLIENT], at), emulated(workload, "loadgen", time_scale=400)
         )
     assert record.p50_us == pytest.approx(25, rel=0.5)
     assert record.offered_rps == pytest.approx(50 * 400, rel=0.7)

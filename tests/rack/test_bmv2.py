@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from loadgen.rack import job
+from loadgen.rack.run import run_rack
+from loadgen.rack.run_options import parse_run_options
 from loadgen.rack.scheme_setup import switch_as
 from loadgen.workload.schemes import find_scheme
 from netclone_host.control.p4.bmv2_cli import RuntimeCli, parse_counter
@@ -77,7 +78,7 @@ def test_requests_are_cloned_and_answered_once(rack: Plan) -> None:
 
 def test_run_measures_the_p4_switch(rack: Plan) -> None:
     """A rate that simple_switch can do on a busy machine: 60 requests a second."""
-    asked = job.parse(
+    asked = parse_run_options(
         schemes="baseline,netclone,netclone+racksched",
         service="exp:25us",
         jitter="0x1",
@@ -89,7 +90,7 @@ def test_run_measures_the_p4_switch(rack: Plan) -> None:
         repeats=1,
     )
     before = settings(rack)
-    baseline, *netclones = job.run(rack.name, None, Options(), asked, None)
+    baseline, *netclones = run_rack(rack.name, None, Options(), asked, None)
     assert settings(rack) == before
     assert "sw.ingress.cloned" not in baseline.counters
     for record in (baseline, *netclones):

@@ -16,7 +16,9 @@ import pytest
 from click.testing import CliRunner
 
 from loadgen.cli import main as loadgen
-from loadgen.rack import job, report, scale
+from loadgen.rack import report, scale
+from loadgen.rack.run import run_rack
+from loadgen.rack.run_options import parse_run_options
 from loadgen.rack.scale import Calibration
 from loadgen.rack.sweep import SweepSettings, runs
 from loadgen.workload.records import RunRecord
@@ -50,7 +52,7 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> list[RunRecord]:
     """Three schemes at one load, on a rack that is built and removed by the run."""
     name = random_rack_name()
     topology = default_topology(3, 2, 15)
-    found = job.run(name, topology, Options(), job.parse(**ASKED), None)
+    found = run_rack(name, topology, Options(), parse_run_options(**ASKED), None)
     assert not list(named_netns.NETNS_DIR.glob(f"{name}-*"))
     return found
 
@@ -117,9 +119,9 @@ def test_a_rack_that_is_up_is_used_and_left_up(rack_name: str, tmp_path: Path) -
 def test_a_rack_without_programs_is_refused(rack_name: str) -> None:
     build.up(make_plan(rack_name, default_topology(2, 1)), None)
     with pytest.raises(UserError, match="has no program attached"):
-        job.run(rack_name, None, Options(), job.parse(**ASKED), None)
+        run_rack(rack_name, None, Options(), parse_run_options(**ASKED), None)
     with pytest.raises(UserError, match="is not the one that the options describe"):
-        job.run(rack_name, default_topology(3, 1), Options(), job.parse(**ASKED), None)
+        run_rack(rack_name, default_topology(3, 1), Options(), parse_run_options(**ASKED), None)
 
 
 def test_options_that_only_building_a_rack_heeds_are_refused_once_it_is_up(rack_name: str) -> None:
@@ -158,7 +160,7 @@ def test_what_a_crash_left_is_removed_before_a_run_but_not_what_is_up(rack_name:
 )
 def test_bad_options(option: str, value: object, error: str) -> None:
     with pytest.raises(UserError, match=error) as caught:
-        job.parse(**{**ASKED, option: value})
+        parse_run_options(**{**ASKED, option: value})
     assert caught.value.hint
 
 
@@ -172,13 +174,11 @@ def test_runs_compare_schemes_close_in_time() -> None:
     settings = SweepSettings(
         schemes=(find_scheme("baseline"), find_scheme("netclone")),
         loads=(0.1, 0.2),
-        workload=parse_workload("exp:25us"),
         duration_s=1,
         warmup_s=0,
-        time_scale=1,
         repeats=2,
     )
-    order = [(run.repeat, run.load, run.scheme.name) for run in runs(settings)]
+    order = [(run.repeat, run.load, run.scheme.name) for run in runs(settings, lambda x: 1e3 * x)]
     assert len(order) == settings.n_runs == 8
     assert order[:3] == [(0, 0.1, "baseline"), (0, 0.1, "netclone"), (0, 0.2, "baseline")]
 
@@ -263,8 +263,10 @@ def wait_until(condition: Callable[[], bool], timeout_s: float = 60) -> None:
 
 def test_a_window_in_which_nothing_is_due_is_a_record_too(tmp_path: Path) -> None:
     name = random_rack_name()
-    asked = job.parse(**{**ASKED, "schemes": "baseline", "duration": "1ns", "warmup": "1ms"})
-    (record,) = job.run(name, default_topology(2, 1, 1), Options(), asked, tmp_path / "out")
+    asked = parse_run_options(
+        **{**ASKED, "schemes": "baseline", "duration": "1ns", "warmup": "1ms"}
+    )
+    (record,) = run_rack(name, default_topology(2, 1, 1), Options(), asked, tmp_path / "out")
     assert record.sent == record.offered_rps == 0
     assert math.isnan(record.achieved_share)
     assert (tmp_path / "out" / "summary.json").exists()

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from loadgen.rack import job
+from loadgen.rack.run import run_rack
+from loadgen.rack.run_options import parse_run_options
 from loadgen.workload.records import RunRecord
 from loadgen.workload.schemes import SCHEMES
 from netclone_host.attach import status, tables
@@ -50,7 +51,7 @@ def switch_flags(plan: Plan) -> int:
 def records(rack: Plan) -> dict[str, RunRecord]:
     """One run of each scheme."""
     before = switch_flags(rack)
-    found = job.run(rack.name, None, Options(), job.parse(**ASKED), None)
+    found = run_rack(rack.name, None, Options(), parse_run_options(**ASKED), None)
     assert switch_flags(rack) == before
     return {record.scheme: record for record in found}
 
@@ -78,23 +79,23 @@ def test_who_clones(records: dict[str, RunRecord]) -> None:
 
 
 def test_laedge_needs_a_second_client(rack_name: str) -> None:
-    asked = job.parse(**(ASKED | {"schemes": "laedge"}))
+    asked = parse_run_options(**(ASKED | {"schemes": "laedge"}))
     with pytest.raises(UserError, match="laedge needs a node"):
-        job.run(rack_name, default_topology(2, 1, 4), Options(), asked, None)
+        run_rack(rack_name, default_topology(2, 1, 4), Options(), asked, None)
 
 
 def test_reserve_needs_programs_that_count(rack_name: str) -> None:
-    asked = job.parse(**(ASKED | {"schemes": "netclone+reserve"}))
+    asked = parse_run_options(**(ASKED | {"schemes": "netclone+reserve"}))
     options = Options(state=tables.StateSource.APP)
     with pytest.raises(UserError, match="count requests in flight"):
-        job.run(rack_name, default_topology(2, 1, 2), options, asked, None)
+        run_rack(rack_name, default_topology(2, 1, 2), options, asked, None)
 
 
 def test_servers_that_tell_their_queue_themselves(rack_name: str) -> None:
     """--state app: switch and servers act on what the application says."""
-    asked = job.parse(**(ASKED | {"schemes": "netclone", "loads": "0.9", "duration": "1s"}))
+    asked = parse_run_options(**(ASKED | {"schemes": "netclone", "loads": "0.9", "duration": "1s"}))
     options = Options(state=tables.StateSource.APP)
-    (record,) = job.run(rack_name, default_topology(2, 2, 2), options, asked, None)
+    (record,) = run_rack(rack_name, default_topology(2, 2, 2), options, asked, None)
     assert record.answered == record.sent
     assert record.cloned < 0.9 * record.sent
     assert record.counters["sw.ingress.not_cloned"] > 0

@@ -27,7 +27,7 @@ import pytest
 
 from loadgen.machine.awake import processors_awake
 from loadgen.native.stalls import Stalls
-from loadgen.rack.sweep import Stop, Traffic
+from loadgen.rack.emulated import EmulatedServers
 from loadgen.sim import theory
 from loadgen.traffic.clients import ClientPlan
 from loadgen.workload.schemes import find_scheme
@@ -106,11 +106,12 @@ class Measured:
 
 def measure(rack: Plan, queue: Queue, duration_s: float) -> Measured:
     workload = parse_workload("exp:25us")
-    with tempfile.TemporaryFile() as trace, Traffic(rack, workload, TIME_SCALE, SEED) as traffic:
+    baseline, servers = find_scheme("baseline"), EmulatedServers(rack, workload, TIME_SCALE)
+    with tempfile.TemporaryFile() as trace, servers.answering(baseline, SEED) as there:
         # Entries of both streams: appended whole.
         os.set_blocking(trace.fileno(), True)
         plan = ClientPlan(
-            find_scheme("baseline"),
+            baseline,
             workload.rate_rps(queue.load, SERVERS, queue.c, TIME_SCALE),
             duration_s,
             warmup_s=1.0,
@@ -118,11 +119,11 @@ def measure(rack: Plan, queue: Queue, duration_s: float) -> Measured:
             trace_fds=(trace.fileno(),) * 2,
         )
         with processors_awake():
-            summary = traffic.run(plan, Stop())
+            summary = there.run(plan)
         assert summary.answered == summary.sent
         trace.seek(0)
         entries = np.frombuffer(trace.read(), dtype=ENTRY)
-        return Measured(entries, summary.stalls, traffic.stalls)
+        return Measured(entries, summary.stalls, there.stalls())
 
 
 def agrees(rack: Plan, queue: Queue, duration_s: float) -> None:

@@ -73,11 +73,12 @@ def run(
     Latencies and rates are those of unstretched time. Answered + unanswered = sent.
     """
     # Imported here: numpy and the C code are needed by this verb only.
-    from loadgen.rack import job
-    from loadgen.workload.records import require_writable
+    from loadgen.rack.run import run_rack
+    from loadgen.rack.run_options import parse_run_options
+    from loadgen.workload.records import require_writable, write_json
     from netclone_host.rack.journal import Journal
 
-    asked = job.parse(
+    asked = parse_run_options(
         schemes=schemes,
         service=service,
         jitter=jitter,
@@ -102,6 +103,6 @@ def run(
     options = chosen_attach(mode, loader, state)
     sizes = (topology_path, n_servers, n_clients, workers)
     topology = None if sizes == (None, None, None, None) else chosen_topology(*sizes)
-    records = job.run(rack, topology, options, asked, out)
+    records = run_rack(rack, topology, options, asked, out)
     if json_path is not None:
-        job.write_json(json_path, records)
+        write_json(json_path, records)
