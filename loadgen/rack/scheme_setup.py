@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from typing import Any
 
 from loadgen.native.stalls import Stalls
 from loadgen.rack.answering import Answering
@@ -13,8 +12,9 @@ from loadgen.rack.nodes import client_endpoints, endpoint, server_endpoints, ser
 from loadgen.traffic.coordinator import Coordinator
 from loadgen.traffic.probe import probe
 from loadgen.workload.schemes import Party, Scheme
-from netclone_host.attach import status, tables
+from netclone_host.attach import tables
 from netclone_host.attach.journal import Attachment
+from netclone_host.attach.table_access import pinned_table
 from netclone_host.errors import UserError
 from netclone_host.rack import bmv2_live, programs
 from netclone_host.rack.counters import Counting
@@ -22,9 +22,8 @@ from netclone_host.rack.plan import Plan
 
 _OF_SWITCH = tables.SwitchFlag.RACKSCHED | tables.SwitchFlag.NO_CLONES | tables.SwitchFlag.RESERVE
 _OF_SERVER = tables.HostFlag.RESERVE
-# Table of the configuration, and its form.
-SWITCH: tuple[str, type[Any]] = ("nc_switch_cfg", tables.SwitchConfig)
-SERVER: tuple[str, type[Any]] = ("nc_server_cfg", tables.ServerConfig)
+
+_Config = tables.SwitchConfig | tables.ServerConfig
 
 
 def check(plan: Plan, schemes: Sequence[Scheme]) -> None:
@@ -61,37 +60,34 @@ def _forbids_clones(scheme: Scheme) -> bool:
 @contextmanager
 def _flags_as(plan: Plan, scheme: Scheme) -> Iterator[None]:
     """The flags of the XDP programs."""
-    of_switch = tables.SwitchFlag(0)
-    if scheme.racksched:
-        of_switch |= tables.SwitchFlag.RACKSCHED
-    if _forbids_clones(scheme):
-        of_switch |= tables.SwitchFlag.NO_CLONES
-    if scheme.reserve:
-        of_switch |= tables.SwitchFlag.RESERVE
-    of_server = tables.HostFlag.RESERVE if scheme.reserve else tables.HostFlag(0)
+    racksched, cloning, reserve = scheme.racksched, not _forbids_clones(scheme), scheme.reserve
+    of_switch = tables.SwitchFlag.of(
+        racksched=racksched, cloning=cloning, reserve=reserve, generic=False
+    )
+    of_server = tables.HostFlag.RESERVE if reserve else tables.HostFlag(0)
     attachments = programs.require_attached(plan)
-    switches = [node for node in plan.switches if node.name in attachments]
-    wanted = [
-        *((attachments[node.name], SWITCH, of_switch, _OF_SWITCH) for node in switches),
-        *((attachments[node.name], SERVER, of_server, _OF_SERVER) for node in plan.servers),
+    switches = [attachments[node.name] for node in plan.switches if node.name in attachments]
+    servers = [attachments[node.name] for node in plan.servers]
+    wanted: list[tuple[Attachment, type[_Config], int, int]] = [
+        *((switch, tables.SwitchConfig, of_switch, _OF_SWITCH) for switch in switches),
+        *((server, tables.ServerConfig, of_server, _OF_SERVER) for server in servers),
     ]
-    changed: list[tuple[Attachment, str, bytes]] = []
+    changed: list[tuple[Attachment, _Config]] = []
     try:
-        for attachment, (table_name, form), flags, mask in wanted:
-            with status.pinned_map(attachment, table_name) as table:
-                before = table.lookup(0) or b""
-                config = form.from_buffer_copy(before)
-                if form is tables.ServerConfig and flags:
+        for attachment, kind, flags, mask in wanted:
+            with pinned_table(attachment, kind) as configs:
+                before, config = configs[0], configs[0]
+                if isinstance(config, tables.ServerConfig) and flags:
                     _check_counts(config)
                 if config.flags & mask != flags:
                     config.flags = config.flags & ~mask | flags
-                    changed.append((attachment, table_name, before))
-                    table.update(0, config)
+                    changed.append((attachment, before))
+                    configs[0] = config
         yield
     finally:
-        for attachment, table_name, before in changed:
-            with suppress(OSError), status.pinned_map(attachment, table_name) as table:
-                table.update(0, before)
+        for attachment, before in changed:
+            with suppress(OSError), pinned_table(attachment, type(before)) as configs:
+                configs[0] = before
 
 
 def _check_counts(config: tables.ServerConfig) -> None:

@@ -19,9 +19,17 @@ from enum import StrEnum
 from loadgen.native.io_structs import XdpOptions
 from loadgen.native.traffic_library import traffic_library
 from loadgen.traffic.endpoints import Endpoint, native_peer
-from netclone_host.attach import status, tables
+from netclone_host.attach import status
 from netclone_host.attach.journal import Attachment
-from netclone_host.attach.loaders.base import Role
+from netclone_host.attach.roles import Role
+from netclone_host.attach.table_access import pinned_config, pinned_map, pinned_table
+from netclone_host.attach.tables import (
+    ClientConfig,
+    HostFlag,
+    MapName,
+    ServerConfig,
+    StateSource,
+)
 from netclone_host.errors import UserError
 from netclone_host.kernel import netns
 
@@ -67,7 +75,7 @@ class XdpIo:
                 attachment = status.attached_to(ifname)
                 self.role = Role(attachment.role)
                 self.n_groups, self.filter_tables = self._configuration(attachment, ifname)
-                xsks = self._closing.enter_context(status.pinned_map(attachment, "nc_xsks"))
+                xsks = self._closing.enter_context(pinned_map(attachment, MapName.XSKS))
                 flags = _MODE_FLAGS[mode] | (_ENDURE if endure else 0)
                 self._open(local, ifname, xsks.fd, first_queue, queues, flags)
                 self._closing.enter_context(_handing_over(attachment, self.role))
@@ -79,13 +87,11 @@ class XdpIo:
     def _configuration(self, attachment: Attachment, ifname: str) -> tuple[int, int]:
         """(groups, filter tables) that the role's program knows."""
         if self.role is Role.CLIENT:
-            with status.pinned_map(attachment, "nc_client_cfg") as table:
-                client = tables.ClientConfig.from_buffer_copy(table.lookup(0) or b"")
+            client = pinned_config(attachment, ClientConfig)
             return client.n_groups, client.n_filter_tables
         if self.role is Role.SERVER:
-            with status.pinned_map(attachment, "nc_server_cfg") as table:
-                server = tables.ServerConfig.from_buffer_copy(table.lookup(0) or b"")
-            if server.state_source != tables.StateSource.APP:
+            server = pinned_config(attachment, ServerConfig)
+            if server.state_source != StateSource.APP:
                 raise UserError(
                     f"the server program on {ifname} counts requests by itself, but responses "
                     "sent by AF_XDP pass it by",
@@ -119,7 +125,7 @@ class XdpIo:
     def _app_state(self, attachment: Attachment) -> int | None:
         if self.role is not Role.SERVER:
             return None
-        table = self._closing.enter_context(status.pinned_map(attachment, "nc_app_state"))
+        table = self._closing.enter_context(pinned_map(attachment, MapName.APP_STATE))
         return table.fd
 
     def _close_sockets(self) -> None:
@@ -159,12 +165,11 @@ def _handing_over(attachment: Attachment, role: Role) -> Iterator[None]:
 
 
 def _set_flag(attachment: Attachment, role: Role, *, on: bool) -> None:
-    name = "nc_client_cfg" if role is Role.CLIENT else "nc_server_cfg"
-    kind = tables.ClientConfig if role is Role.CLIENT else tables.ServerConfig
-    with status.pinned_map(attachment, name) as table:
-        config = kind.from_buffer_copy(table.lookup(0) or b"")
-        config.flags = config.flags & ~tables.HostFlag.XSK | (tables.HostFlag.XSK if on else 0)
-        table.update(0, config)
+    kind = ClientConfig if role is Role.CLIENT else ServerConfig
+    with pinned_table(attachment, kind) as configs:
+        config = configs[0]
+        config.flags = config.flags & ~HostFlag.XSK | (HostFlag.XSK if on else 0)
+        configs[0] = config
 
 
 def _open_error(ifname: str, first: int, queues: int, flags: int, code: int) -> UserError:

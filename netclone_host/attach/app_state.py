@@ -14,18 +14,18 @@ import struct
 from pathlib import Path
 
 from netclone_host.attach import pins
+from netclone_host.attach.tables import MapName
 from netclone_host.closeable import Closing
 from netclone_host.errors import UserError
 from netclone_host.kernel import objects
 
-MAP_NAME = "nc_app_state"
 _LENGTH = struct.Struct("=I")
 
 
 def pin_path(ifname: str) -> Path:
     """Where the number of an interface of this network namespace is pinned."""
     inode = Path("/proc/thread-self/ns/net").stat().st_ino
-    return pins.directory(inode, ifname) / MAP_NAME
+    return pins.directory(inode, ifname) / MapName.APP_STATE
 
 
 class AppState(Closing):

@@ -22,9 +22,10 @@ from netclone_host.attach import journal, pins, precheck
 from netclone_host.attach import request as requests
 from netclone_host.attach.detach import undo
 from netclone_host.attach.journal import Attachment, Port
-from netclone_host.attach.loaders.base import PROGRAMS, LoadedObject
+from netclone_host.attach.loaders.base import LoadedObject
 from netclone_host.attach.loaders.choice import loader_of
 from netclone_host.attach.request import AttachRequest, Job, Mode
+from netclone_host.attach.roles import PROGRAMS
 from netclone_host.errors import ForeignProgramError, UserError
 from netclone_host.kernel import interfaces, netns, objects, privilege, tc, xdp
 from netclone_host.kernel.interfaces import Interface
@@ -65,7 +66,7 @@ def attach(request: AttachRequest) -> AttachResult:
         indices = {port.name: port.ifindex for port in ports}
         with loader.load(request.role, job.sizes(indices.values())) as loaded:
             modes = request.mode.to_try()
-            job.write(loaded, indices, modes[0])
+            job.fill(loaded, indices, modes[0])
             attachment = _new_attachment(job, ports, namespace, loader.name)
             with signals_wait():
                 warnings += precheck.clear_own(ports, namespace)
@@ -183,7 +184,7 @@ class _Installation:
         self._attachment.mode = mode.value
         if mode is not self._job.request.mode.to_try()[0]:
             indices = {port.name: port.ifindex for port in self._attachment.ports}
-            self._job.write(self._loaded, indices, mode)
+            self._job.fill(self._loaded, indices, mode)
         for port in self._attachment.ports:
             self._link(port, mode)
 

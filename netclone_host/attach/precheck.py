@@ -7,9 +7,9 @@ from netclone_host.attach import journal, recovery
 from netclone_host.attach.detach import undo
 from netclone_host.attach.find import find_moved, is_pinned, is_stale, names_now
 from netclone_host.attach.journal import Attachment
-from netclone_host.attach.loaders.base import Role
 from netclone_host.attach.request import Job, Mode
-from netclone_host.control.plan import ServerSettings
+from netclone_host.attach.roles import Role
+from netclone_host.attach.settings import ServerSettings
 from netclone_host.errors import ForeignProgramError, UserError
 from netclone_host.kernel import interfaces, netns, objects, tc, xdp
 from netclone_host.kernel.interfaces import Interface

@@ -13,16 +13,18 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from netclone_host.attach import journal, pins, tables
+from netclone_host.attach import journal, pins
 from netclone_host.attach.journal import Attachment, Port
-from netclone_host.attach.loaders.base import PROGRAMS, Role
+from netclone_host.attach.roles import PROGRAMS, Role
+from netclone_host.attach.table_access import Table
+from netclone_host.attach.tables import MapName, ServerConfig
 from netclone_host.errors import UserError
 from netclone_host.kernel import interfaces, maps, netns, objects, tc, xdp
 
-_CONFIGS = {
-    "nc_server_cfg": Role.SERVER,
-    "nc_client_cfg": Role.CLIENT,
-    "nc_switch_cfg": Role.SWITCH,
+_CONFIGS: dict[str, Role] = {
+    MapName.SERVER_CONFIG: Role.SERVER,
+    MapName.CLIENT_CONFIG: Role.CLIENT,
+    MapName.SWITCH_CONFIG: Role.SWITCH,
 }
 
 
@@ -135,17 +137,16 @@ def _port_of(link_pin: Path, map_ids: set[int]) -> Port:
 
 def _settings(directory: Path) -> dict[str, int]:
     try:
-        fd = objects.open_pin(directory / "nc_server_cfg")
+        fd = objects.open_pin(directory / MapName.SERVER_CONFIG)
     except OSError:
         return {}
     try:
-        table = maps.Map.pinned_as("nc_server_cfg", fd)
-        value = table.lookup(0) if table else None
+        table = maps.Map.pinned_as(MapName.SERVER_CONFIG, fd)
+        config = Table(table, ServerConfig)[0] if table else None
     finally:
         os.close(fd)
-    if value is None:
+    if config is None:
         return {}
-    config = tables.ServerConfig.from_buffer_copy(value)
     return {"server_id": config.sid, "workers": config.workers}
 
 

@@ -8,11 +8,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from netclone_host.attach import tables as abi
-from netclone_host.attach.loaders.base import LoadedObject, Role
-from netclone_host.control import plan
-from netclone_host.control.plan import ClientSettings, ServerSettings, SwitchTables
-from netclone_host.control.xdp import write as xdp
+from netclone_host.attach import filling
+from netclone_host.attach.loaders.base import LoadedObject
+from netclone_host.attach.roles import Role
+from netclone_host.attach.settings import (
+    ClientSettings,
+    ServerSettings,
+    SwitchTables,
+    switch_tables,
+)
+from netclone_host.attach.tables import (
+    DEFAULT_FILTER_TABLES,
+    MAX_PORTS,
+    MAX_SERVERS,
+    StateSource,
+)
 from netclone_host.durations import format_duration
 from netclone_host.errors import UserError
 from netclone_host.kernel.xdp import XdpMode
@@ -46,7 +56,7 @@ class AttachRequest:
     server_id: int | None = None
     workers: int | None = None
     servers: int | None = None
-    state: abi.StateSource = abi.StateSource.INFLIGHT
+    state: StateSource = StateSource.INFLIGHT
     ports: tuple[int, ...] | None = None
     mode: Mode = Mode.AUTO
     topology: Topology | None = None
@@ -69,7 +79,7 @@ class Job:
     def sizes(self, ifindices: Iterable[int]) -> dict[str, int]:
         """Map name -> max_entries, of the maps that depend on the topology and the ports."""
         if isinstance(self.settings, SwitchTables):
-            return xdp.switch_sizes(self.settings, ifindices)
+            return filling.switch_sizes(self.settings, ifindices)
         return {}
 
     def port_names(self) -> set[PortName]:
@@ -78,17 +88,19 @@ class Job:
             return set()
         return {server.port for server in self.settings.servers.values()}
 
-    def write(self, loaded: LoadedObject, ifindex_of: Mapping[str, int], mode: XdpMode) -> None:
+    def fill(self, loaded: LoadedObject, ifindex_of: Mapping[str, int], mode: XdpMode) -> None:
         """Fill the tables for this mode."""
         match self.settings:
             case ServerSettings():
-                xdp.write_server(loaded, self.settings)
+                filling.fill_server(loaded, self.settings)
             case ClientSettings():
-                xdp.write_client(loaded, self.settings)
+                filling.fill_client(loaded, self.settings)
             case SwitchTables():
-                flags = abi.SwitchFlag.GENERIC if mode is XdpMode.GENERIC else abi.SwitchFlag(0)
                 ports: dict[PortName, int] = {name: index for name, index in ifindex_of.items()}
-                xdp.write_switch(loaded, self.settings, ports, ifindex_of.values(), flags)
+                generic = mode is XdpMode.GENERIC
+                filling.fill_switch(
+                    loaded, self.settings, ports, ifindex_of.values(), generic=generic
+                )
 
     def summary(self) -> dict[str, Any]:
         """What `status` shows of it."""
@@ -137,10 +149,10 @@ def _check_ports(ports: tuple[int, ...] | None) -> None:
         if ports.count(port) > 1:
             times = "twice" if ports.count(port) == 2 else f"{ports.count(port)} times"
             raise UserError(f"port {port} given {times}", hint="give --port once for each port")
-    if len(ports) > abi.MAX_PORTS:
+    if len(ports) > MAX_PORTS:
         raise UserError(
-            f"{len(ports)} ports given where {abi.MAX_PORTS} are the most",
-            hint=f"give --port at most {abi.MAX_PORTS} times",
+            f"{len(ports)} ports given where {MAX_PORTS} are the most",
+            hint=f"give --port at most {MAX_PORTS} times",
         )
 
 
@@ -166,13 +178,13 @@ def _ports(request: AttachRequest) -> tuple[int, ...]:
 def _filter_tables(request: AttachRequest) -> int:
     if request.topology:
         return request.topology.switch.filter_tables
-    return abi.DEFAULT_FILTER_TABLES
+    return DEFAULT_FILTER_TABLES
 
 
 def _server(request: AttachRequest) -> Job:
     if request.server_id is None:
         raise UserError("a server needs an id", hint="give --server-id N, as in the topology")
-    _check_range("server id", request.server_id, 0, abi.MAX_SERVERS - 1)
+    _check_range("server id", request.server_id, 0, MAX_SERVERS - 1)
     workers = request.workers
     if request.topology:
         known = request.topology.server(request.server_id)
@@ -215,7 +227,7 @@ def _client(request: AttachRequest) -> Job:
             "one server is too few: a group is a pair of different servers",
             hint="give --servers 2 or more",
         )
-    _check_range("number of servers", servers, 2, abi.MAX_SERVERS)
+    _check_range("number of servers", servers, 2, MAX_SERVERS)
     return Job(
         request,
         ClientSettings(
@@ -238,7 +250,7 @@ def _switch(request: AttachRequest) -> Job:
             f"{len(request.topology.servers)} servers",
             hint="give only --topology",
         )
-    tables = plan.switch_tables(request.topology)
+    tables = switch_tables(request.topology)
     if request.ports:
         tables = replace(tables, ports=request.ports)
     if request.server_timeout_ms is not None:

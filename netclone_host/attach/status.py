@@ -3,20 +3,16 @@
 
 from __future__ import annotations
 
-import ctypes
-import errno
-import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from netclone_host import counters
-from netclone_host.attach import find, journal, pins, recovery, tables
+from netclone_host.attach import find, journal, pins, recovery
 from netclone_host.attach.journal import Attachment
-from netclone_host.attach.loaders.base import PROGRAMS, Role
 from netclone_host.attach.recovery import Cause, Remains
+from netclone_host.attach.roles import PROGRAMS, Role
+from netclone_host.attach.table_access import pinned_config, pinned_map, pinned_table
+from netclone_host.attach.tables import MapName, Server, ServerConfig, ServerFlag, Slices
 from netclone_host.counters import Hook
 from netclone_host.errors import UserError
 from netclone_host.kernel import netns, objects, tc
@@ -51,50 +47,10 @@ def attached_to(ifname: str) -> Attachment:
     return attachment
 
 
-@contextmanager
-def pinned_map(attachment: Attachment, name: str) -> Iterator[Map]:
-    """A map of the attachment. UserError if its pin is gone, or something else stands there."""
-    path = Path(attachment.pin_dir) / name
-    try:
-        fd = objects.open_pin(path)
-    except OSError as error:
-        if error.errno != errno.ENOENT:
-            raise
-        if not attachment.path.exists():
-            raise UserError(
-                f"NetClone was detached from {attachment.ifnames[0]} meanwhile",
-                hint="'netclone-host status' lists where it is attached",
-            ) from None
-        raise UserError(
-            f"the pin {path} is gone",
-            hint=f"'netclone-host detach {attachment.ifnames[0]}', then attach again",
-        ) from None
-    try:
-        table = Map.pinned_as(name, fd)
-        if table is None:
-            raise UserError(
-                f"the pin {path} is not that of the map {name}",
-                hint=f"'netclone-host detach {attachment.ifnames[0]}', then attach again",
-            )
-        yield table
-    finally:
-        os.close(fd)
-
-
-def hooks(role: Role) -> tuple[Hook, ...]:
-    """Where a role counts packets."""
-    programs = PROGRAMS[role]
-    return (
-        Hook.INGRESS,
-        *((Hook.EGRESS,) if programs.tc else ()),
-        *((Hook.CLONE,) if programs.devmap else ()),
-    )
-
-
 def read_counters(attachment: Attachment) -> dict[Hook, dict[str, int]]:
     """Packets by reason, of each hook, summed over the CPUs."""
-    with pinned_map(attachment, "nc_counters") as table:
-        return {hook: _sum_cpus(table, hook) for hook in hooks(Role(attachment.role))}
+    with pinned_map(attachment, MapName.COUNTERS) as table:
+        return {hook: _sum_cpus(table, hook) for hook in PROGRAMS[Role(attachment.role)].hooks()}
 
 
 def _sum_cpus(table: Map, hook: Hook) -> dict[str, int]:
@@ -112,31 +68,21 @@ def _sum_cpus(table: Map, hook: Hook) -> dict[str, int]:
 def read_states(attachment: Attachment) -> dict[str, int]:
     """A switch's state table: server id -> queue length of its last response."""
     with (
-        pinned_map(attachment, "nc_servers") as servers,
-        pinned_map(attachment, "nc_state") as states,
+        pinned_table(attachment, Server) as servers,
+        pinned_map(attachment, MapName.STATE) as states,
     ):
         return {
-            str(sid): int.from_bytes(states.lookup(sid) or b"", "little")
-            for sid in range(tables.MAX_SERVERS)
-            if _server(servers, sid).flags & tables.ServerFlag.VALID
+            str(sid): states.number(sid)
+            for sid, row in enumerate(servers.rows())
+            if row.flags & ServerFlag.VALID
         }
-
-
-def _server(servers: Map, sid: int) -> tables.Server:
-    return tables.Server.from_buffer_copy(
-        servers.lookup(sid) or bytes(ctypes.sizeof(tables.Server))
-    )
 
 
 def read_in_flight(attachment: Attachment) -> int:
     """A server's requests in flight, as its program counts them now."""
-    with (
-        pinned_map(attachment, "nc_server_cfg") as configs,
-        pinned_map(attachment, "nc_slices") as slices,
-    ):
-        config = tables.ServerConfig.from_buffer_copy(configs.lookup(0) or b"")
-        counts = tables.Slices.from_buffer_copy(slices.lookup(0) or b"")
-        return counts.alive(config, time.clock_gettime_ns(time.CLOCK_MONOTONIC))
+    config = pinned_config(attachment, ServerConfig)
+    counts = pinned_config(attachment, Slices)
+    return counts.alive(config, time.clock_gettime_ns(time.CLOCK_MONOTONIC))
 
 
 def health(attachment: Attachment) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Keys and values of every table, as ctypes structures: the mirror of
+"""Every table by its map's name, and what it holds, as ctypes structures: the mirror of
 ``xdp/include/netclone/tables.h``, held against it by tests/unit/test_abi.py."""
 
 from __future__ import annotations
@@ -26,12 +26,58 @@ ANSWERED_SLOTS_LOG2 = 16
 DEFAULT_PORT_ENTRIES = 1024
 
 
+class MapName(enum.StrEnum):
+    """The maps of all roles."""
+
+    COUNTERS = "nc_counters"
+    XSKS = "nc_xsks"
+
+    SWITCH_CONFIG = "nc_switch_cfg"
+    GROUPS = "nc_groups"
+    SERVERS = "nc_servers"
+    STATE = "nc_state"
+    HEALTH = "nc_health"
+    SEQUENCE = "nc_sequence"
+    FILTER = "nc_filter"
+    REQUESTS = "nc_requests"
+    ATTEMPTS = "nc_attempts"
+    FDB = "nc_fdb"
+    PORTS = "nc_ports"
+    CLONE_PORTS = "nc_clone_ports"
+    PAIR_PORTS = "nc_pair_ports"
+    """What CLONE_PORTS holds: a devmap of two ports."""
+    TURN = "nc_turn"
+    SCRATCH = "nc_scratch"
+
+    SERVER_CONFIG = "nc_server_cfg"
+    INFLIGHT = "nc_inflight"
+    SLICES = "nc_slices"
+    APP_STATE = "nc_app_state"
+    RESERVE = "nc_reserve"
+
+    CLIENT_CONFIG = "nc_client_cfg"
+    ANSWERED = "nc_answered"
+
+
 class SwitchFlag(enum.IntFlag):
     RACKSCHED = 1
     GENERIC = 2
     NO_CLONES = 4
     RESERVE = 8
     HOLD = 16
+
+    @classmethod
+    def of(cls, *, racksched: bool, cloning: bool, reserve: bool, generic: bool) -> SwitchFlag:
+        """HOLD is never among them: whole tables agree with each other."""
+        flags = cls(0)
+        for flag, is_set in (
+            (cls.RACKSCHED, racksched),
+            (cls.NO_CLONES, not cloning),
+            (cls.RESERVE, reserve),
+            (cls.GENERIC, generic),
+        ):
+            flags |= flag if is_set else cls(0)
+        return flags
 
 
 class ServerFlag(enum.IntFlag):
@@ -153,13 +199,18 @@ class Answered(ctypes.Structure):
     _fields_ = [("fingerprint", c_uint64), ("seen_ns", c_uint64)]
 
 
-class DevmapValue(ctypes.Structure):
-    """Value of a devmap entry: where to, and the program that runs on the way
-    (struct bpf_devmap_val; written as a file descriptor, read back as an id)."""
-
-    _fields_ = [("ifindex", c_uint32), ("prog_fd", c_uint32)]
-
-
+# What the values of a map are, one kind of structure for each.
+MAP_OF: dict[type[ctypes.Structure], MapName] = {
+    SwitchConfig: MapName.SWITCH_CONFIG,
+    Group: MapName.GROUPS,
+    Server: MapName.SERVERS,
+    Health: MapName.HEALTH,
+    ServerConfig: MapName.SERVER_CONFIG,
+    Slices: MapName.SLICES,
+    Reserve: MapName.RESERVE,
+    ClientConfig: MapName.CLIENT_CONFIG,
+    Answered: MapName.ANSWERED,
+}
 # C name -> mirror; what the test compares.
 STRUCTURES: dict[str, type[ctypes.Structure]] = {
     "nc_ports": Ports,

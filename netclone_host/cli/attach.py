@@ -11,7 +11,7 @@ from netclone_host import topology as topology_file
 from netclone_host.attach import attach as api
 from netclone_host.attach.attach import AttachRequest, AttachResult, Mode
 from netclone_host.attach.loaders import choice
-from netclone_host.attach.loaders.base import Role
+from netclone_host.attach.roles import Role
 from netclone_host.attach.tables import StateSource
 from netclone_host.cli.inapplicable import refuse
 from netclone_host.durations import UNITS_NS, parse_duration_ns

@@ -6,7 +6,7 @@ from __future__ import annotations
 import click
 
 from netclone_host.attach import journal, status
-from netclone_host.attach.loaders.base import Role
+from netclone_host.attach.roles import Role
 from netclone_host.cli import Group
 from netclone_host.control.xdp import live
 from netclone_host.errors import UserError

@@ -15,7 +15,7 @@ from rich.table import Column, Table
 from netclone_host import counters
 from netclone_host.attach import find, status
 from netclone_host.attach.journal import Attachment
-from netclone_host.attach.loaders.base import Role
+from netclone_host.attach.roles import Role
 from netclone_host.cli.console import console
 from netclone_host.kernel import netns
 

@@ -11,8 +11,8 @@ import click
 
 from netclone_host.attach import status as state
 from netclone_host.attach.journal import Attachment
-from netclone_host.attach.loaders.base import Role
 from netclone_host.attach.recovery import Cause
+from netclone_host.attach.roles import Role
 from netclone_host.cli import print_error
 from netclone_host.cli.console import console
 from netclone_host.control.xdp import current_settings

@@ -104,8 +104,11 @@ class Map:
 
     def lookup(self, key: Any) -> bytes | None:
         """The value, or None if there is none."""
-        values = self._lookup(key, self.value_size)
-        return values
+        return self._lookup(key, self.value_size)
+
+    def number(self, key: Any) -> int:
+        """The value as one unsigned number; 0 where there is none."""
+        return int.from_bytes(self.lookup(key) or b"", "little")
 
     def values(self) -> bytes:
         """All values of an array in a row, by one system call (kernel 5.6)."""
@@ -184,6 +187,28 @@ def _as_bytes(value: Any, size: int) -> bytes:
 def create_map(kind: MapType, name: str, key_size: int, value_size: int, max_entries: int) -> Map:
     fd = libbpf.call("bpf_map_create", kind, name.encode(), key_size, value_size, max_entries, None)
     return Map(fd, name, kind, key_size, value_size, max_entries)
+
+
+class DevmapValue(ctypes.Structure):
+    """Value of a devmap entry: where to, and the program that runs on the way
+    (struct bpf_devmap_val; written as a file descriptor, read back as an id)."""
+
+    _fields_ = [("ifindex", c_uint32), ("prog_fd", c_uint32)]
+
+
+def create_devmap(name: str, max_entries: int) -> Map:
+    """A DEVMAP whose entries may run a program."""
+    size = ctypes.sizeof(DevmapValue)
+    return create_map(MapType.DEVMAP, name, ctypes.sizeof(c_uint32), size, max_entries)
+
+
+def devmap_values(devmap: Map) -> list[DevmapValue]:
+    """All entries; the kernel leaves out one whose interface was deleted: it is all zero."""
+    empty = bytes(devmap.value_size)
+    return [
+        DevmapValue.from_buffer_copy(devmap.lookup(index) or empty)
+        for index in range(devmap.max_entries)
+    ]
 
 
 def map_id(fd: int) -> int:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import importlib.util
 import os
 import platform
@@ -16,14 +15,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from netclone_host.attach import pins, tables
-from netclone_host.attach.loaders.base import Role
+from netclone_host.attach import pins
 from netclone_host.attach.loaders.libbpf import OBJECT_DIR
+from netclone_host.attach.roles import Role
 from netclone_host.errors import NetcloneError
 from netclone_host.kernel import headers, instructions, libbpf, maps, netns, objects
 from netclone_host.kernel import privilege as privileges
 from netclone_host.kernel.instructions import ProgramType
-from netclone_host.kernel.maps import MapType
 from netclone_host.kernel.testrun import XdpAction, prog_test_run
 from netclone_host.kernel.xdp import XdpMode
 
@@ -170,7 +168,7 @@ def _devmap_program() -> str:
         fd = instructions.load(ProgramType.XDP, "nc_try", code, objects.BPF_XDP_DEVMAP)
         devmap = _devmap()
         try:
-            devmap.update(0, tables.DevmapValue(ifindex, fd))
+            devmap.update(0, maps.DevmapValue(ifindex, fd))
         finally:
             os.close(devmap.fd)
             os.close(fd)
@@ -178,8 +176,7 @@ def _devmap_program() -> str:
 
 
 def _devmap() -> maps.Map:
-    size = ctypes.sizeof(tables.DevmapValue)
-    return maps.create_map(MapType.DEVMAP, "nc_try", 4, size, 2)
+    return maps.create_devmap("nc_try", 2)
 
 
 def _broadcast() -> str:

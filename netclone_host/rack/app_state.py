@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from netclone_host.attach.tables import MapName
 from netclone_host.kernel import objects
 from netclone_host.rack import programs
 from netclone_host.rack.plan import Plan
@@ -15,8 +16,8 @@ from netclone_host.rack.plan import Plan
 
 @contextmanager
 def app_state_fds(plan: Plan) -> Iterator[list[int | None]]:
-    """Of each server, in order: the array `nc_app_state`, or None where the program counts by
-    itself. Open within the block."""
+    """For each server, in order: the array with its queue length, or None where its program
+    counts by itself. Open within the block."""
     attachments = programs.require_attached(plan)
     with ExitStack() as undo:
         fds: list[int | None] = []
@@ -25,7 +26,7 @@ def app_state_fds(plan: Plan) -> Iterator[list[int | None]]:
             if attachment.settings.get("state") != "app":
                 fds.append(None)
                 continue
-            fd = objects.open_pin(Path(attachment.pin_dir) / "nc_app_state")
+            fd = objects.open_pin(Path(attachment.pin_dir) / MapName.APP_STATE)
             undo.callback(os.close, fd)
             fds.append(fd)
         yield fds

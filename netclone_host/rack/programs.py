@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
-from netclone_host.attach import detach, pins, recovery, status, tables
+from netclone_host.attach import detach, pins, recovery
 from netclone_host.attach import journal as bpf_journal
 from netclone_host.attach.attach import AttachRequest, AttachResult, Mode, attach
+from netclone_host.attach.encoding import timeout_slices
 from netclone_host.attach.journal import Attachment
-from netclone_host.attach.loaders.base import Role as ProgramRole
 from netclone_host.attach.request import DEFAULT_REQUEST_TIMEOUT_NS
-from netclone_host.control.plan import timeout_slices
+from netclone_host.attach.roles import Role as ProgramRole
+from netclone_host.attach.table_access import pinned_table
+from netclone_host.attach.tables import ServerConfig, StateSource
 from netclone_host.errors import UserError
 from netclone_host.kernel import named_netns
 from netclone_host.kernel.named_netns import NetnsId
@@ -30,7 +32,7 @@ class Options:
 
     mode: Mode = Mode.AUTO
     loader: str = "auto"
-    state: tables.StateSource = tables.StateSource.INFLIGHT
+    state: StateSource = StateSource.INFLIGHT
     request_timeout_ns: int = DEFAULT_REQUEST_TIMEOUT_NS
     bmv2: bool = False
     """The switch is simple_switch, not an XDP program."""
@@ -109,22 +111,21 @@ def request_timeout(plan: Plan, at_least_ns: int) -> Iterator[None]:
     """Within the block no server forgets a request sooner than this."""
     attachments = require_attached(plan)
     shift, slices = timeout_slices(at_least_ns)
-    changed: list[tuple[Attachment, bytes]] = []
+    changed: list[tuple[Attachment, ServerConfig]] = []
     try:
         for node in plan.servers:
             attachment = attachments[node.name]
-            with status.pinned_map(attachment, "nc_server_cfg") as table:
-                before = table.lookup(0) or b""
-                config = tables.ServerConfig.from_buffer_copy(before)
+            with pinned_table(attachment, ServerConfig) as configs:
+                before, config = configs[0], configs[0]
                 if slices << shift > config.slices << config.slice_shift:
                     config.slice_shift, config.slices = shift, slices
                     changed.append((attachment, before))
-                    table.update(0, config)
+                    configs[0] = config
         yield
     finally:
         for attachment, before in changed:
-            with suppress(OSError), status.pinned_map(attachment, "nc_server_cfg") as table:
-                table.update(0, before)
+            with suppress(OSError), pinned_table(attachment, ServerConfig) as configs:
+                configs[0] = before
 
 
 def _attach(journal: Journal, namespace: str, request: AttachRequest) -> AttachResult:

@@ -25,8 +25,9 @@ from loadgen.rack.emulated import EmulatedServers
 from loadgen.traffic.clients import ClientPlan, ClientSummary
 from loadgen.workload.schemes import Scheme, find_scheme
 from loadgen.workload.services import parse_workload
-from netclone_host.attach import status
 from netclone_host.attach.journal import Attachment
+from netclone_host.attach.table_access import pinned_map
+from netclone_host.attach.tables import MapName
 from netclone_host.kernel import maps
 from netclone_host.rack import build, programs
 from netclone_host.rack.counters import difference
@@ -76,7 +77,7 @@ def _bpftool() -> list[dict[str, object]]:
 
 def switch_run_time_ns(attachment: Attachment) -> int:
     """Run time so far of all programs that share the switch's counters."""
-    with status.pinned_map(attachment, "nc_counters") as table:
+    with pinned_map(attachment, MapName.COUNTERS) as table:
         map_id = maps.map_id(table.fd)
     total = 0
     for program in _bpftool():

@@ -16,7 +16,7 @@ import statistics
 from contextlib import ExitStack
 from pathlib import Path
 
-from netclone_host.attach.loaders.base import Role
+from netclone_host.attach.roles import Role
 from tests.bench import results
 from tests.bench.xdp import Bench, PacketPath, paths, two_links
 

@@ -38,9 +38,9 @@ from loadgen.traffic.probe import probe
 from loadgen.traffic.udp_io import UdpIo
 from loadgen.workload.schemes import find_scheme
 from netclone_host.attach import attach, detach
-from netclone_host.attach.loaders.base import Role
 from netclone_host.attach.loaders.libbpf import load_object
 from netclone_host.attach.request import AttachRequest
+from netclone_host.attach.roles import Role
 from netclone_host.kernel import netns, objects
 from tests.bench import results
 from tests.veth_pair import IFNAME, Pair, veth_pair

@@ -25,8 +25,9 @@ from scapy.layers.l2 import Ether
 from netclone_host import counters, topology
 from netclone_host.attach import request
 from netclone_host.attach.attach import AttachRequest
-from netclone_host.attach.loaders.base import LoadedObject, Role
+from netclone_host.attach.loaders.base import LoadedObject
 from netclone_host.attach.loaders.libbpf import OBJECT_DIR, load_object
+from netclone_host.attach.roles import Role
 from netclone_host.counters import Hook
 from netclone_host.errors import NetcloneError
 from netclone_host.kernel import instructions, netns, objects
@@ -245,7 +246,7 @@ def loaded_programs(role: Role, build: str | None = None) -> Iterator[LoadedObje
     )  # fmt: skip
     path = OBJECT_DIR / f"{build or role.value}.bpf.o"
     with load_object(path, job.sizes(links.values())) as loaded:
-        job.write(loaded, links, XdpMode.NATIVE)
+        job.fill(loaded, links, XdpMode.NATIVE)
         yield loaded
 
 

@@ -18,8 +18,9 @@ from scapy.packet import Packet, Raw
 from netclone_host import counters, topology
 from netclone_host.attach import request
 from netclone_host.attach.attach import AttachRequest
-from netclone_host.attach.loaders.base import LoadedObject, Role
+from netclone_host.attach.loaders.base import LoadedObject
 from netclone_host.attach.loaders.libbpf import LibbpfLoader
+from netclone_host.attach.roles import Role
 from netclone_host.counters import Hook
 from netclone_host.kernel import maps
 from netclone_host.kernel.testrun import Result, XdpContext, prog_test_run
@@ -145,7 +146,7 @@ def programs(role: Role, **more: Any) -> Iterator[Programs]:
     job = request.job(AttachRequest(names, role, **options))
     indices = {name: socket.if_nametoindex(name) for name in names}
     with LibbpfLoader().load(role, job.sizes(indices.values())) as loaded:
-        write = functools.partial(job.write, loaded, indices, XdpMode.NATIVE)
+        write = functools.partial(job.fill, loaded, indices, XdpMode.NATIVE)
         write()
         yield Programs(role, loaded, write)
 

@@ -15,8 +15,9 @@ from netclone_host.attach import status
 from netclone_host.attach.app_state import AppState
 from netclone_host.attach.attach import AttachRequest, attach
 from netclone_host.attach.detach import detach
-from netclone_host.attach.loaders.base import Role
-from netclone_host.attach.tables import StateSource
+from netclone_host.attach.roles import Role
+from netclone_host.attach.table_access import pinned_map
+from netclone_host.attach.tables import MapName, StateSource
 from netclone_host.errors import UserError
 from netclone_host.kernel import libbpf, maps
 from netclone_host.kernel.testrun import XdpAction, prog_test_run
@@ -88,5 +89,5 @@ def test_without_a_server_there_is_no_number(host: str) -> None:
 
 
 def test_the_map_is_of_one_number(host: str, programs: tuple[int, int]) -> None:
-    with status.pinned_map(status.attached_to(host), "nc_app_state") as number:
+    with pinned_map(status.attached_to(host), MapName.APP_STATE) as number:
         assert (number.type, number.max_entries) == (maps.MapType.ARRAY, 1)

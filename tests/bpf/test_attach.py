@@ -12,14 +12,16 @@ from pathlib import Path
 import pytest
 
 from netclone_host import topology
-from netclone_host.attach import status, tables
+from netclone_host.attach import encoding, status, tables
 from netclone_host.attach.attach import AttachRequest, Mode, attach
 from netclone_host.attach.detach import detach
-from netclone_host.attach.loaders.base import Role
-from netclone_host.control import plan
+from netclone_host.attach.roles import Role
+from netclone_host.attach.table_access import pinned_config, pinned_map, pinned_table
+from netclone_host.attach.tables import MapName
 from netclone_host.counters import Hook
 from netclone_host.errors import ForeignProgramError, UserError
 from netclone_host.kernel import interfaces, maps, objects, xdp
+from netclone_host.kernel.maps import DevmapValue
 
 from .conftest import TOPOLOGY, ForeignFilter, Namespace, run
 
@@ -67,18 +69,16 @@ def test_a_released_link_is_off_at_once(host: str) -> None:
 
 def test_the_server_is_told_what_was_asked(host: str) -> None:
     attach(server(host, workers=15, ports=(1000, 1001), request_timeout_ns=2_000_000_000))
-    with status.pinned_map(status.attached_to(host), "nc_server_cfg") as config_map:
-        config = tables.ServerConfig.from_buffer_copy(config_map.lookup(0) or b"")
+    config = pinned_config(status.attached_to(host), tables.ServerConfig)
     assert (config.sid, config.workers, config.state_source) == (3, 15, tables.StateSource.INFLIGHT)
     assert list(config.ports.port)[: config.ports.count] == [1000, 1001]
-    assert (config.slice_shift, config.slices) == plan.timeout_slices(2_000_000_000)
+    assert (config.slice_shift, config.slices) == encoding.timeout_slices(2_000_000_000)
     detach(host)
 
 
 def test_the_client_is_told_the_number_of_groups(host: str) -> None:
     attach(AttachRequest((host,), Role.CLIENT, servers=6))
-    with status.pinned_map(status.attached_to(host), "nc_client_cfg") as config_map:
-        config = tables.ClientConfig.from_buffer_copy(config_map.lookup(0) or b"")
+    config = pinned_config(status.attached_to(host), tables.ClientConfig)
     assert (config.n_groups, config.n_filter_tables) == (30, 2)
     detach(host)
 
@@ -89,20 +89,20 @@ def test_a_switch_has_every_table_filled(switch_ports: list[str]) -> None:
     assert all(mode_of(port) == ["native"] for port in switch_ports)
     attachment = status.attached_to("p1")
     index = interfaces.indices()
-    with status.pinned_map(attachment, "nc_servers") as servers:
-        second = tables.Server.from_buffer_copy(servers.lookup(1) or b"")
+    with pinned_table(attachment, tables.Server) as servers:
+        second = servers[1]
     assert second.flags == tables.ServerFlag.VALID and second.ifindex == index["p1"]
     assert bytes(second.mac) == bytes.fromhex("020000000166")
     assert bytes(second.ip4) == socket.inet_aton("10.0.1.102")
     assert bytes(second.ip6) == socket.inet_pton(socket.AF_INET6, "fd00:0:0:1::102")
-    with status.pinned_map(attachment, "nc_groups") as groups:
+    with pinned_map(attachment, MapName.GROUPS) as groups:
         assert groups.lookup(1) == bytes(tables.Group(0, 1))
         assert groups.lookup(2) == bytes(tables.Group(1, 0))
-    with status.pinned_map(attachment, "nc_fdb") as fdb:
+    with pinned_map(attachment, MapName.FDB) as fdb:
         mac = bytes.fromhex("020000000166")
-        entry = int.from_bytes(fdb.lookup(plan.fdb_slot(mac)) or b"", "little")
+        entry = fdb.number(encoding.fdb_slot(mac))
         assert entry == int.from_bytes(mac, "big") << 16 | index["p1"]
-    with status.pinned_map(attachment, "nc_ports") as ports:
+    with pinned_map(attachment, MapName.PORTS) as ports:
         known = {key for key in range(ports.max_entries) if ports.lookup(key)}
         assert known == {index[port] for port in switch_ports}
     detach("p2")
@@ -113,14 +113,11 @@ def test_the_clone_leaves_by_the_second_servers_port(switch_ports: list[str]) ->
     attach(switch())
     attachment = status.attached_to("p0")
     index = interfaces.indices()
-    with status.pinned_map(attachment, "nc_clone_ports") as outer:
-        inner_id = int.from_bytes(outer.lookup(2) or b"", "little")
+    with pinned_map(attachment, MapName.CLONE_PORTS) as outer:
+        inner_id = outer.number(2)
     inner = maps.map_by_id(inner_id)
     try:
-        entries = [
-            tables.DevmapValue.from_buffer_copy(inner.lookup(position) or b"")
-            for position in (0, 1)
-        ]
+        entries = maps.devmap_values(inner)
     finally:
         os.close(inner.fd)
     assert [entry.ifindex for entry in entries] == [index["p1"], index["p0"]]
@@ -128,9 +125,9 @@ def test_the_clone_leaves_by_the_second_servers_port(switch_ports: list[str]) ->
     assert entries[0].prog_fd == entries[1].prog_fd
     program = objects.program_by_id(entries[1].prog_fd)
     assert program is not None and program.name == "nc_switch_clone"
-    with status.pinned_map(attachment, "nc_ports") as ports:
+    with pinned_map(attachment, MapName.PORTS) as ports:
         leaving = {
-            name: tables.DevmapValue.from_buffer_copy(ports.lookup(index[name]) or b"").prog_fd
+            name: DevmapValue.from_buffer_copy(ports.lookup(index[name]) or b"").prog_fd
             for name in switch_ports
         }
     assert leaving == {"p0": program.id, "p1": program.id, "p2": 0}
@@ -141,7 +138,7 @@ def test_each_attach_starts_its_sequence_elsewhere(switch_ports: list[str]) -> N
     starts = []
     for _ in range(3):
         attach(switch())
-        with status.pinned_map(status.attached_to("p0"), "nc_sequence") as sequence:
+        with pinned_map(status.attached_to("p0"), MapName.SEQUENCE) as sequence:
             starts.append(sequence.lookup(0))
         detach("p0")
     assert len(set(starts)) == 3
@@ -151,11 +148,10 @@ def test_filter_tables_are_as_large_as_the_topology_says(switch_ports: list[str]
     text = "[switch]\nfilter_tables = 4\nfilter_slots = 1024\n" + TOPOLOGY
     attach(AttachRequest(SWITCH_PORTS, Role.SWITCH, topology=topology.loads(text)))
     attachment = status.attached_to("p0")
-    with status.pinned_map(attachment, "nc_filter") as filters:
+    with pinned_map(attachment, MapName.FILTER) as filters:
         assert filters.max_entries == 4096
         assert filters.lookup(4095) == bytes(8)
-    with status.pinned_map(attachment, "nc_switch_cfg") as config_map:
-        config = tables.SwitchConfig.from_buffer_copy(config_map.lookup(0) or b"")
+    config = pinned_config(attachment, tables.SwitchConfig)
     assert (config.filter_mask, config.n_filter_tables, config.n_groups) == (1023, 4, 2)
     detach("p0")
 
@@ -334,7 +330,7 @@ def test_bcc_loads_the_same_text(switch_ports: list[str]) -> None:
         pytest.skip("needs kernel headers (linux-headers-*)")
     result = attach(switch(loader="bcc"))
     assert (result.attachment.loader, result.mode) == ("bcc", "native")
-    with status.pinned_map(result.attachment, "nc_groups") as groups:
+    with pinned_map(result.attachment, MapName.GROUPS) as groups:
         assert groups.lookup(2) == bytes(tables.Group(1, 0))
     assert list(status.read_counters(result.attachment)) == [Hook.INGRESS, Hook.CLONE]
     detach("p0")

@@ -18,8 +18,9 @@ from netclone_host.attach import pins
 from netclone_host.attach import status as state
 from netclone_host.attach.attach import AttachRequest, attach
 from netclone_host.attach.detach import detach
-from netclone_host.attach.loaders.base import LoadedObject, MapSizes, Role
+from netclone_host.attach.loaders.base import LoadedObject, MapSizes
 from netclone_host.attach.loaders.libbpf import LibbpfLoader
+from netclone_host.attach.roles import Role
 from netclone_host.cli import main
 from netclone_host.errors import UserError
 from netclone_host.kernel import xdp

@@ -16,7 +16,7 @@ from scapy.layers.l2 import Ether
 from netclone_host import topology as topologies
 from netclone_host.attach.attach import AttachRequest, attach
 from netclone_host.attach.detach import detach
-from netclone_host.attach.loaders.base import Role
+from netclone_host.attach.roles import Role
 from netclone_host.topology import Topology
 from netclone_host.wire import Clo, Header
 

@@ -22,7 +22,9 @@ from netclone_host.attach import status, tables
 from netclone_host.attach.attach import AttachRequest, Mode, attach
 from netclone_host.attach.detach import detach
 from netclone_host.attach.journal import Attachment
-from netclone_host.attach.loaders.base import Role
+from netclone_host.attach.roles import Role
+from netclone_host.attach.table_access import pinned_config, pinned_map
+from netclone_host.attach.tables import MapName
 from netclone_host.cli import main
 from netclone_host.control.xdp import current_settings
 from netclone_host.kernel import netns
@@ -96,8 +98,7 @@ def test_requests_without_an_answer_leave_the_count(host: str) -> None:
     time.sleep(0.1)
     attachment = status.attached_to(host)
     assert status.read_in_flight(attachment) == 0
-    with status.pinned_map(attachment, "nc_slices") as slices:
-        assert tables.Slices.from_buffer_copy(slices.lookup(0) or b"").in_flight() > 0
+    assert pinned_config(attachment, tables.Slices).in_flight() > 0
     detach(host)
 
 
@@ -181,7 +182,7 @@ def test_nothing_attached(host: str) -> None:
 def test_a_switch_shows_the_state_of_each_server(switch_ports: list[str]) -> None:
     rack = topology.loads(TOPOLOGY)
     attach(AttachRequest(tuple(switch_ports), Role.SWITCH, topology=rack))
-    with status.pinned_map(status.attached_to("p0"), "nc_state") as states:
+    with pinned_map(status.attached_to("p0"), MapName.STATE) as states:
         states.update(1, 4)
     record = json.loads(output("stats", "p2", "--json"))
     assert record["states"] == {"0": 0, "1": 4}
@@ -195,8 +196,7 @@ def test_a_switch_in_generic_mode_is_told_so(switch_ports: list[str]) -> None:
     rack = topology.loads(TOPOLOGY)
     for mode, flag in ((Mode.GENERIC, tables.SwitchFlag.GENERIC), (Mode.NATIVE, 0)):
         attach(AttachRequest(tuple(switch_ports), Role.SWITCH, topology=rack, mode=mode))
-        with status.pinned_map(status.attached_to("p0"), "nc_switch_cfg") as config_map:
-            config = tables.SwitchConfig.from_buffer_copy(config_map.lookup(0) or b"")
+        config = pinned_config(status.attached_to("p0"), tables.SwitchConfig)
         assert config.flags & tables.SwitchFlag.GENERIC == flag
         detach("p0")
 
@@ -207,8 +207,7 @@ def test_a_switch_has_one_mode_on_all_ports(switch_ports: list[str]) -> None:
     rack = topology.loads(TOPOLOGY)
     result = attach(AttachRequest(tuple(switch_ports), Role.SWITCH, topology=rack))
     assert result.mode == "generic" and "p2: " in result.attachment.reason
-    with status.pinned_map(status.attached_to("p0"), "nc_switch_cfg") as config_map:
-        config = tables.SwitchConfig.from_buffer_copy(config_map.lookup(0) or b"")
+    config = pinned_config(status.attached_to("p0"), tables.SwitchConfig)
     assert config.flags & tables.SwitchFlag.GENERIC
     detach("p0")
 

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from netclone_host import topology
 from netclone_host.attach import journal, pins, status
 from netclone_host.attach.attach import AttachRequest, attach
-from netclone_host.attach.loaders.base import Role
+from netclone_host.attach.roles import Role
 from netclone_host.cli import main
 from netclone_host.kernel import netns, objects, xdp
 from netclone_host.kernel.xdp import XdpMode

@@ -12,7 +12,9 @@ from netclone_host import topology as topologies
 from netclone_host.attach import status, tables
 from netclone_host.attach.attach import AttachRequest, attach
 from netclone_host.attach.detach import detach
-from netclone_host.attach.loaders.base import Role
+from netclone_host.attach.roles import Role
+from netclone_host.attach.table_access import pinned_config, pinned_map, pinned_table
+from netclone_host.attach.tables import MapName
 from netclone_host.control.backend import apply
 from netclone_host.control.targets import TargetName, connect, plan_for
 from netclone_host.errors import UserError
@@ -47,13 +49,12 @@ def bring(topology: Topology) -> int:
 
 
 def config() -> tables.SwitchConfig:
-    with status.pinned_map(status.attached_to("p0"), "nc_switch_cfg") as table:
-        return tables.SwitchConfig.from_buffer_copy(table.lookup(0) or b"")
+    return pinned_config(status.attached_to("p0"), tables.SwitchConfig)
 
 
 def group(grp: int) -> tuple[int, int]:
-    with status.pinned_map(status.attached_to("p0"), "nc_groups") as table:
-        found = tables.Group.from_buffer_copy(table.lookup(grp) or bytes(4))
+    with pinned_table(status.attached_to("p0"), tables.Group) as groups:
+        found = groups[grp]
     return found.first, found.second
 
 
@@ -76,19 +77,19 @@ def test_a_failed_server_goes_and_comes_back(rack: Topology) -> None:
 def remember(sid: int, queue: int, owed: int) -> None:
     """As if the server had said so, and owed answers ever since the machine started."""
     attachment = status.attached_to("p0")
-    with status.pinned_map(attachment, "nc_state") as table:
+    with pinned_map(attachment, MapName.STATE) as table:
         table.update(sid, queue)
-    with status.pinned_map(attachment, "nc_health") as table:
-        table.update(sid, tables.Health(owing_since_ns=1, owed=owed))
+    with pinned_table(attachment, tables.Health) as health:
+        health[sid] = tables.Health(owing_since_ns=1, owed=owed)
 
 
 def known_of(sid: int) -> tuple[int, int]:
     """State of a server, and how many answers it owes."""
     attachment = status.attached_to("p0")
-    with status.pinned_map(attachment, "nc_state") as table:
-        queue = int.from_bytes(table.lookup(sid) or b"", "little")
-    with status.pinned_map(attachment, "nc_health") as table:
-        return queue, tables.Health.from_buffer_copy(table.lookup(sid) or b"").owed
+    with pinned_map(attachment, MapName.STATE) as table:
+        queue = table.number(sid)
+    with pinned_table(attachment, tables.Health) as health:
+        return queue, health[sid].owed
 
 
 def timed(rack: Topology, timeout_ms: int) -> Topology:
@@ -133,10 +134,10 @@ def test_only_what_differs_is_written(rack: Topology) -> None:
 
 
 def test_generic_mode_is_not_the_topologys_to_change(rack: Topology) -> None:
-    with status.pinned_map(status.attached_to("p0"), "nc_switch_cfg") as table:
-        before = config()
+    with pinned_table(status.attached_to("p0"), tables.SwitchConfig) as configs:
+        before = configs[0]
         before.flags |= tables.SwitchFlag.GENERIC
-        table.update(0, before)
+        configs[0] = before
     assert bring(dataclasses.replace(rack, switch=dataclasses.replace(rack.switch, id=5))) == 1
     assert config().flags & tables.SwitchFlag.GENERIC and config().switch_id == 5
 

@@ -17,9 +17,10 @@ from click.testing import CliRunner, Result
 
 from netclone_host import crash_points
 from netclone_host.attach import status as state
-from netclone_host.attach import tables as abi
+from netclone_host.attach.settings import SwitchTables
+from netclone_host.attach.table_access import pinned_map, pinned_table
+from netclone_host.attach.tables import MapName, SwitchConfig, SwitchFlag
 from netclone_host.cli import main
-from netclone_host.control.plan import SwitchTables
 from netclone_host.control.xdp import hold, live, notices
 from netclone_host.control.xdp.notices import Notices
 from netclone_host.errors import UserError
@@ -31,7 +32,7 @@ from .test_crash import die_at, steps_of
 from .test_switch_apply import THIRD, bring, config, known_of, rack, remember, timed
 
 __all__ = ["rack"]
-HOLD = abi.SwitchFlag.HOLD
+HOLD = SwitchFlag.HOLD
 HELD_STEPS = ("held", "clone-ports", "groups")
 STEPS = (
     *("addresses", *HELD_STEPS, "config"),
@@ -46,10 +47,10 @@ def switch(*words: str) -> Result:
 
 
 def held_by_hand() -> None:
-    with state.pinned_map(state.attached_to("p0"), "nc_switch_cfg") as table:
-        value = config()
+    with pinned_table(state.attached_to("p0"), SwitchConfig) as configs:
+        value = configs[0]
         value.flags |= HOLD
-        table.update(0, value)
+        configs[0] = value
 
 
 def smaller(rack: Topology) -> Topology:
@@ -59,13 +60,10 @@ def smaller(rack: Topology) -> Topology:
 def ports_of_groups() -> list[tuple[str, str]]:
     """What the devmaps of the groups in range say."""
     found = []
-    with state.pinned_map(state.attached_to("p0"), "nc_clone_ports") as outer:
+    with pinned_map(state.attached_to("p0"), MapName.CLONE_PORTS) as outer:
         for grp in range(1, config().n_groups + 1):
-            devmap = maps.map_by_id(int.from_bytes(outer.lookup(grp) or b"", "little"))
-            entries = [
-                abi.DevmapValue.from_buffer_copy(devmap.lookup(position) or bytes(8))
-                for position in (0, 1)
-            ]
+            devmap = maps.map_by_id(outer.number(grp))
+            entries = maps.devmap_values(devmap)
             os.close(devmap.fd)
             assert all(entry.prog_fd for entry in entries)
             first, second = (socket.if_indextoname(entry.ifindex) for entry in entries)
@@ -149,9 +147,9 @@ def assert_whole() -> None:
     pairs = group_pairs(sorted(tables.servers))
     assert list(tables.groups.values()) == pairs
     assert ports_of_groups() == [(f"p{one}", f"p{other}") for one, other in pairs]
-    with state.pinned_map(state.attached_to("p0"), "nc_groups") as groups:
+    with pinned_map(state.attached_to("p0"), MapName.GROUPS) as groups:
         assert not any(groups.values()[4 * (config().n_groups + 1) :])
-    with state.pinned_map(state.attached_to("p0"), "nc_clone_ports") as outer:
+    with pinned_map(state.attached_to("p0"), MapName.CLONE_PORTS) as outer:
         assert outer.lookup(config().n_groups + 1) is None
 
 

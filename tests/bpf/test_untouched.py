@@ -19,7 +19,7 @@ from scapy.layers.inet6 import (
 from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.packet import Raw
 
-from netclone_host.attach.loaders.base import Role
+from netclone_host.attach.roles import Role
 from netclone_host.counters import Hook
 from netclone_host.kernel.testrun import TcAction, XdpAction
 from netclone_host.wire import Clo, Flag, Header, Type

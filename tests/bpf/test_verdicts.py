@@ -13,7 +13,7 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 
 from netclone_host.attach import tables
-from netclone_host.attach.loaders.base import Role
+from netclone_host.attach.roles import Role
 from netclone_host.attach.tables import StateSource
 from netclone_host.counters import Hook
 from netclone_host.kernel.testrun import TcAction, XdpAction

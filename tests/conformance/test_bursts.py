@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from netclone_host.attach.loaders.base import Role
+from netclone_host.attach.roles import Role
 from netclone_host.kernel.xdp import XdpMode
 from netclone_host.model import parse
 from tests.conformance.frames import request, response, server

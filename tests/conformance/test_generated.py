@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from netclone_host.attach.loaders.base import Role
+from netclone_host.attach.roles import Role
 from netclone_host.kernel.xdp import XdpMode
 from tests.conformance.generated import check, scenarios
 from tests.conformance.runners.native import Native

@@ -5,7 +5,6 @@ one way, whatever the states do meanwhile."""
 
 from __future__ import annotations
 
-import ctypes
 import os
 import subprocess
 from collections.abc import Iterator
@@ -14,9 +13,11 @@ from pathlib import Path
 import pytest
 
 from netclone_host.attach import tables
-from netclone_host.attach.loaders.base import LoadedObject, Role
+from netclone_host.attach.clone_ports import pair_devmap
+from netclone_host.attach.loaders.base import LoadedObject
 from netclone_host.attach.loaders.libbpf import LibbpfLoader
-from netclone_host.kernel.maps import MapType, create_map
+from netclone_host.attach.roles import Role
+from netclone_host.kernel.maps import DevmapValue
 from tests.conformance.frames import server
 from tests.conformance.runners import tables as form
 from tests.conformance.writing import Book, address
@@ -63,10 +64,9 @@ def switch() -> Iterator[LoadedObject]:
             maps["nc_servers"].update(sid, form.address(address(server(sid)), lambda port: port))
             maps["nc_state"].update(sid, 1)
         maps["nc_groups"].update_many({1: tables.Group(0, 1), 2: tables.Group(1, 0)})
-        size = ctypes.sizeof(tables.DevmapValue)
-        pair = create_map(MapType.DEVMAP, "nc_pair_ports", 4, size, 2)
+        pair = pair_devmap()
         for position in range(2):
-            pair.update(position, tables.DevmapValue(LOOPBACK, 0))
+            pair.update(position, DevmapValue(LOOPBACK, 0))
         maps["nc_clone_ports"].update_many({1: pair.fd, 2: pair.fd})
         os.close(pair.fd)
         maps["nc_switch_cfg"].update(0, form.switch_config(scenario.config))

@@ -11,7 +11,7 @@ from typing import cast
 
 import pytest
 
-from netclone_host.attach.loaders.base import Role
+from netclone_host.attach.roles import Role
 from netclone_host.kernel import netns
 from netclone_host.kernel.xdp import XdpMode
 from netclone_host.rack.links import open_in

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from netclone_host.attach.loaders.base import Role
+from netclone_host.attach.roles import Role
 from netclone_host.kernel.xdp import XdpMode
 from tests.conformance.playing import play
 from tests.conformance.runners.xdp import LONGEST_FRAME, Xdp

@@ -25,8 +25,8 @@ from loadgen.traffic.virtual_servers import VirtualServer, VirtualServers
 from loadgen.workload.schemes import find_scheme
 from loadgen.workload.services import parse_workload
 from netclone_host.attach import attach, detach, status
-from netclone_host.attach.loaders.base import Role
 from netclone_host.attach.request import AttachRequest
+from netclone_host.attach.roles import Role
 from netclone_host.attach.tables import StateSource
 from netclone_host.counters import Hook
 from netclone_host.errors import UserError

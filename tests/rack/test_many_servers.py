@@ -7,7 +7,8 @@ import resource
 import subprocess
 import sys
 
-from netclone_host.attach import status as state
+from netclone_host.attach.table_access import pinned_map
+from netclone_host.attach.tables import MapName
 from netclone_host.rack import programs, status
 
 N_SERVERS = 17
@@ -30,7 +31,7 @@ def test_a_devmap_for_each_pair_with_few_descriptors(rack_name: str) -> None:
     plan = status.plan_of(rack_name)
     attachment = programs.attachment_of(plan.namespace("sw"))
     assert attachment is not None
-    with state.pinned_map(attachment, "nc_clone_ports") as outer:
+    with pinned_map(attachment, MapName.CLONE_PORTS) as outer:
         devmaps = {outer.lookup(grp) for grp in range(1, n_pairs + 1)}
     assert None not in devmaps
     assert len(devmaps) == n_pairs

@@ -11,7 +11,8 @@ from loadgen.rack.run import run_rack
 from loadgen.rack.run_options import parse_run_options
 from loadgen.workload.records import RunRecord
 from loadgen.workload.schemes import SCHEMES
-from netclone_host.attach import status, tables
+from netclone_host.attach import tables
+from netclone_host.attach.table_access import pinned_config
 from netclone_host.errors import UserError
 from netclone_host.rack import build, programs
 from netclone_host.rack.plan import Plan, default_topology, make_plan
@@ -43,8 +44,7 @@ def rack() -> Iterator[Plan]:
 
 def switch_flags(plan: Plan) -> int:
     attachment = programs.require_attached(plan)["sw"]
-    with status.pinned_map(attachment, "nc_switch_cfg") as table:
-        return tables.SwitchConfig.from_buffer_copy(table.lookup(0) or b"").flags
+    return pinned_config(attachment, tables.SwitchConfig).flags
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""abi.py against tables.h, limits.h and counters.h, as the C compiler lays them out."""
+"""attach/tables.py against tables.h, limits.h and counters.h, as the C compiler lays them out."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ import pytest
 
 from netclone_host import counters
 from netclone_host.attach import tables
+from netclone_host.attach.loaders import libbpf as libbpf_loader
+from netclone_host.attach.roles import Role
+from netclone_host.attach.tables import MapName
 
 INCLUDE = Path(__file__).parents[2] / "xdp/include"
 
@@ -64,3 +67,9 @@ def test_structure(name: str, in_c: dict[str, int]) -> None:
 
 def test_ports_are_in_network_byte_order() -> None:
     assert bytes(tables.Ports.of((1000, 1001)))[4:8] == bytes([0x03, 0xE8, 0x03, 0xE9])
+
+
+def test_every_map_of_the_programs_has_its_name() -> None:
+    names = {name for role in Role for name in libbpf_loader.map_names(role)}
+    # Of the maps in an array of maps no program knows the name.
+    assert names | {MapName.PAIR_PORTS} == set(MapName)

@@ -4,42 +4,17 @@ table writing are the same whichever loader it was."""
 
 from __future__ import annotations
 
-import enum
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from netclone_host.attach.roles import Role
 from netclone_host.closeable import Closing
 from netclone_host.kernel.maps import Map
 
 MapSizes = Mapping[str, int]
 """Map name -> max_entries; maps that are not named keep the size of the source."""
-
-
-class Role(enum.StrEnum):
-    SERVER = "server"
-    CLIENT = "client"
-    SWITCH = "switch"
-
-
-@dataclass(frozen=True)
-class RolePrograms:
-    """Names of a role's programs; what a role lacks is None."""
-
-    xdp: str
-    tc: str | None = None
-    devmap: str | None = None
-
-    def names(self) -> tuple[str, ...]:
-        return tuple(name for name in (self.xdp, self.tc, self.devmap) if name)
-
-
-PROGRAMS = {
-    Role.SERVER: RolePrograms(xdp="nc_server_in", tc="nc_server_out"),
-    Role.CLIENT: RolePrograms(xdp="nc_client_in", tc="nc_client_out"),
-    Role.SWITCH: RolePrograms(xdp="nc_switch_in", devmap="nc_switch_clone"),
-}
 
 
 @dataclass

@@ -18,7 +18,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from netclone_host.attach.loaders.base import PROGRAMS, LoadedObject, MapSizes, Role
+from netclone_host.attach.loaders.base import LoadedObject, MapSizes
+from netclone_host.attach.roles import PROGRAMS, Role
+from netclone_host.attach.tables import MapName
 from netclone_host.errors import MissingFeatureError, PrivilegeError, UserError, VerifierError
 from netclone_host.kernel import headers, libbpf, verifier_log
 from netclone_host.kernel.maps import Map
@@ -28,11 +30,11 @@ SOURCE_DIR = Path(__file__).resolve().parents[3] / "xdp"
 _INCLUDE = re.compile(r'^\s*#include\s+"(?P<name>[^"]+)"', re.MULTILINE)
 # max_entries of a map -> the macro of state/bcc.h that sets it.
 _SIZE_MACROS = {
-    "nc_groups": "NC_GROUP_ENTRIES",
-    "nc_filter": "NC_FILTER_ENTRIES",
-    "nc_ports": "NC_PORT_ENTRIES",
+    MapName.GROUPS: "NC_GROUP_ENTRIES",
+    MapName.FILTER: "NC_FILTER_ENTRIES",
+    MapName.PORTS: "NC_PORT_ENTRIES",
 }
-_TEMPLATES = ("nc_pair_ports",)  # only says what is inside nc_clone_ports
+_TEMPLATES = (MapName.PAIR_PORTS,)  # only says what is inside nc_clone_ports
 
 
 class BccLoader:

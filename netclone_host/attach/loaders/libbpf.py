@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from netclone_host import system_errors
-from netclone_host.attach.loaders.base import LoadedObject, MapSizes, Role
+from netclone_host.attach.loaders.base import LoadedObject, MapSizes
+from netclone_host.attach.roles import Role
+from netclone_host.attach.tables import MapName
 from netclone_host.errors import MissingFeatureError, PrivilegeError, UserError, VerifierError
 from netclone_host.kernel import libbpf, maps, verifier_log
 from netclone_host.kernel.maps import Map, MapType
@@ -26,21 +29,34 @@ class LibbpfLoader:
 
 def load_object(path: Path, sizes: MapSizes | None = None) -> LoadedObject:
     """Load every program and map of an object file, the maps at the sizes given."""
+    with libbpf.log.captured() as messages, _opened(path, messages) as handle:
+        return _load(handle, path, sizes or {}, messages)
+
+
+def map_names(role: Role) -> list[str]:
+    """Maps of a role's object, which is not loaded for that."""
+    path = OBJECT_DIR / f"{role}.bpf.o"
+    with libbpf.log.captured() as messages, _opened(path, messages) as handle:
+        return [libbpf.library().bpf_map__name(entry).decode() for entry in _maps(handle)]
+
+
+@contextlib.contextmanager
+def _opened(path: Path, messages: list[str]) -> Iterator[int]:
+    """libbpf's handle of an object file."""
     if not path.exists():
         raise UserError(f"there is no compiled object {path}", hint="run 'make setup'")
-    with libbpf.log.captured() as messages:
-        try:
-            handle = libbpf.call_pointer("bpf_object__open_file", os.fsencode(path), None)
-            assert handle is not None
-        except OSError as error:
-            raise MissingFeatureError(
-                f"{path} is not a BPF object that libbpf can read: {error.strerror}",
-                hint=messages[-1] if messages else "run 'make clean setup'",
-            ) from None
-        try:
-            return _load(handle, path, sizes or {}, messages)
-        finally:
-            libbpf.library().bpf_object__close(handle)
+    try:
+        handle = libbpf.call_pointer("bpf_object__open_file", os.fsencode(path), None)
+        assert handle is not None
+    except OSError as error:
+        raise MissingFeatureError(
+            f"{path} is not a BPF object that libbpf can read: {error.strerror}",
+            hint=messages[-1] if messages else "run 'make clean setup'",
+        ) from None
+    try:
+        yield handle
+    finally:
+        libbpf.library().bpf_object__close(handle)
 
 
 def _load(handle: int, path: Path, sizes: MapSizes, messages: list[str]) -> LoadedObject:
@@ -89,7 +105,7 @@ def _inner_map(entry: int) -> Map | None:
     library = libbpf.library()
     if library.bpf_map__type(entry) != MapType.ARRAY_OF_MAPS or library.bpf_map__inner_map(entry):
         return None
-    template = maps.create_map(MapType.DEVMAP, "nc_template", 4, 8, 2)
+    template = maps.create_devmap(MapName.PAIR_PORTS, 2)
     libbpf.call("bpf_map__set_inner_map_fd", entry, template.fd)
     return template
 

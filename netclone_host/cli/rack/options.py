@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import click
 
 from netclone_host import topology as topology_file
-from netclone_host.attach import tables
 from netclone_host.attach.request import Mode
+from netclone_host.attach.tables import StateSource
 from netclone_host.errors import UserError
 from netclone_host.rack.plan import (
     DEFAULT_CLIENTS,
@@ -138,4 +138,4 @@ def attach_options(command: _Command) -> _Command:
 
 def chosen_attach(mode: str, loader: str, state: str) -> Options:
     """Options for every program of the rack."""
-    return Options(Mode(mode), loader, tables.StateSource[state.upper()])
+    return Options(Mode(mode), loader, StateSource[state.upper()])

@@ -12,6 +12,7 @@ import click
 
 from netclone_host import toml_values
 from netclone_host import topology as topology_file
+from netclone_host.attach.settings import ServerEntry, mac_bytes
 from netclone_host.cli.switch.target import (
     Switches,
     Target,
@@ -22,7 +23,6 @@ from netclone_host.cli.switch.target import (
     target_options,
     tell_clients,
 )
-from netclone_host.control.plan import ServerEntry, mac_bytes
 from netclone_host.errors import UserError
 from netclone_host.rack.plan import TRUNK, Plan
 from netclone_host.topology import MAX_SERVERS, PortName, Server

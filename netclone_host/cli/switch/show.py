@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 from rich.table import Column, Table
 
-from netclone_host.attach import tables as abi
+from netclone_host.attach.tables import FILTER_SLOTS_LOG2
 from netclone_host.cli.console import console
 from netclone_host.cli.switch.target import inside, opened_switches, target_of, target_options
 from netclone_host.control.xdp import memory, notices
@@ -87,8 +87,8 @@ def describe(switch: LiveSwitch, noticed: Notices) -> dict[str, Any]:
 
 def describe_memory(switch: LiveSwitch) -> dict[str, Any]:
     """Bytes: this switch as the kernel counts it, and two sizes by their tables."""
-    plain = memory.tables_memory(DEFAULT_CAPACITY, 2, 1 << abi.FILTER_SLOTS_LOG2)
-    largest = memory.tables_memory(MAX_SERVERS, 2, 1 << abi.FILTER_SLOTS_LOG2)
+    plain = memory.tables_memory(DEFAULT_CAPACITY, 2, 1 << FILTER_SLOTS_LOG2)
+    largest = memory.tables_memory(MAX_SERVERS, 2, 1 << FILTER_SLOTS_LOG2)
     counted = memory.counted_by_kernel(switch.attachment)
     return {
         "this_switch_kernel_bytes": counted,

@@ -12,7 +12,7 @@ import click
 
 from netclone_host.attach import journal, status
 from netclone_host.attach.journal import Attachment
-from netclone_host.attach.loaders.base import Role
+from netclone_host.attach.roles import Role
 from netclone_host.control.xdp import current_settings, live
 from netclone_host.control.xdp.attached import attached_switch
 from netclone_host.control.xdp.live import LiveSwitch

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from netclone_host.attach import find, status
 from netclone_host.attach.journal import Attachment
-from netclone_host.attach.loaders.base import Role
+from netclone_host.attach.roles import Role
 from netclone_host.errors import UserError
 from netclone_host.kernel import netns
 

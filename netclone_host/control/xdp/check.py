@@ -7,10 +7,10 @@ from __future__ import annotations
 import socket
 from collections.abc import Mapping
 
+from netclone_host.attach.tables import MapName
 from netclone_host.control.entries import Action, Key
 from netclone_host.control.xdp.deleted_ports import GonePort
 from netclone_host.control.xdp.fields import number, of_table, port_of
-from netclone_host.control.xdp.plan import CLONE_PORTS, CONFIG, FDB, GROUPS, PORTS, SERVERS
 from netclone_host.errors import UserError
 from netclone_host.kernel.maps import Map
 from netclone_host.topology import PortName
@@ -18,10 +18,10 @@ from netclone_host.topology import PortName
 
 def interfaces(written: Mapping[Key, Action]) -> dict[PortName, int]:
     """Index of every port that is to be written. UserError if this namespace lacks one."""
-    names: set[PortName] = {port_of(key.match) for key in of_table(written, PORTS)}
-    for table in (SERVERS, FDB):
+    names: set[PortName] = {port_of(key.match) for key in of_table(written, MapName.PORTS)}
+    for table in (MapName.SERVERS, MapName.FDB):
         names |= {port_of(action.params) for action in of_table(written, table).values()}
-    for action in of_table(written, CLONE_PORTS).values():
+    for action in of_table(written, MapName.CLONE_PORTS).values():
         names |= {value for _, value in action.params}
     indices: dict[PortName, int] = {}
     for name in names:
@@ -41,7 +41,7 @@ def interfaces(written: Mapping[Key, Action]) -> dict[PortName, int]:
 
 def check_room(maps: Mapping[str, Map], written: Mapping[Key, Action]) -> None:
     """Maps keep the size they were attached with."""
-    for table in (GROUPS, CLONE_PORTS):
+    for table in (MapName.GROUPS, MapName.CLONE_PORTS):
         room = maps[table].max_entries
         highest = max((number(key) for key in of_table(written, table)), default=0)
         if highest >= room:
@@ -49,13 +49,13 @@ def check_room(maps: Mapping[str, Map], written: Mapping[Key, Action]) -> None:
                 f"table {table} holds {room - 1} groups, the topology needs {highest}",
                 hint="detach the switch and attach it again, with a larger capacity in [switch]",
             )
-    for action in of_table(written, CONFIG).values():
+    for action in of_table(written, MapName.SWITCH_CONFIG).values():
         values = dict(action.params)
         wanted = int(values["n_filter_tables"]) * (int(values["filter_mask"]) + 1)
-        room = maps["nc_filter"].max_entries
+        room = maps[MapName.FILTER].max_entries
         if wanted > room:
             raise UserError(
-                f"table nc_filter holds {room} slots, the topology needs {wanted}",
+                f"table {MapName.FILTER} holds {room} slots, the topology needs {wanted}",
                 hint="detach the switch and attach it again with this topology",
             )
 
@@ -65,7 +65,7 @@ def check_ports(table: Map, ports: Mapping[PortName, int]) -> None:
     for name, ifindex in ports.items():
         if ifindex >= table.max_entries:
             raise UserError(
-                f"table {PORTS} holds interfaces with an index below {table.max_entries}, "
+                f"table {MapName.PORTS} holds interfaces with an index below {table.max_entries}, "
                 f"{name} has {ifindex}",
                 hint="detach the switch and attach it again with this topology",
             )

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from netclone_host.attach import status
-from netclone_host.attach import tables as abi
 from netclone_host.attach.journal import Attachment
-from netclone_host.attach.loaders.base import Role
+from netclone_host.attach.roles import Role
+from netclone_host.attach.table_access import pinned_config
+from netclone_host.attach.tables import ClientConfig
 from netclone_host.control.xdp import live, notices
 from netclone_host.control.xdp.notices import Notices
 from netclone_host.errors import UserError
@@ -17,8 +17,7 @@ from netclone_host.topology import MAX_SERVERS
 
 def client_servers(attachment: Attachment) -> int:
     """How many servers a client draws groups of."""
-    with status.pinned_map(attachment, "nc_client_cfg") as table:
-        n_groups = abi.ClientConfig.from_buffer_copy(table.lookup(0) or b"").n_groups
+    n_groups = pinned_config(attachment, ClientConfig).n_groups
     return next(n for n in range(MAX_SERVERS + 1) if n * (n - 1) >= n_groups)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """A plan's entries for the XDP switch <-> what its maps hold.
 
-The words of a plan (`entries`) are text and numbers; maps hold structures (`bpf.abi`).
+The words of a plan (`entries`) are text and numbers; maps hold structures (`attach.tables`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from ipaddress import IPv4Address, IPv6Address
 
 from netclone_host.attach import tables
-from netclone_host.control import plan
+from netclone_host.attach.settings import ServerEntry, mac_bytes
 from netclone_host.control.entries import Action, Fields, Key
 from netclone_host.topology import PortName
 
@@ -30,11 +30,11 @@ def port_of(fields: Fields) -> PortName:
     return dict(fields)["port"]
 
 
-def server_entry(fields: Fields) -> plan.ServerEntry:
-    """The inverse of `xdp_plan.server_fields`."""
+def server_entry(fields: Fields) -> ServerEntry:
+    """The inverse of `plan.server_fields`."""
     values = dict(fields)
-    return plan.ServerEntry(
-        plan.mac_bytes(str(values["mac"])),
+    return ServerEntry(
+        mac_bytes(str(values["mac"])),
         IPv4Address(values["ip4"]) if "ip4" in values else None,
         IPv6Address(values["ip6"]) if "ip6" in values else None,
         values["port"],
@@ -42,7 +42,7 @@ def server_entry(fields: Fields) -> plan.ServerEntry:
 
 
 def config_fields(config: tables.SwitchConfig) -> Fields:
-    """In the words of `xdp_plan`; the inverse of `config_value`."""
+    """In the words of `plan`; the inverse of `config_value`."""
     ports = config.ports.port[: config.ports.count]
     return (
         ("ports", " ".join(map(str, ports))),
@@ -58,17 +58,16 @@ def config_fields(config: tables.SwitchConfig) -> Fields:
     )
 
 
-def config_value(fields: Fields, kept: tables.SwitchFlag) -> tables.SwitchConfig:
-    """`kept` is what the topology says nothing about: generic mode is the attachment's. HOLD is
-    never written: with a whole configuration the groups agree with their devmaps."""
+def config_value(fields: Fields, *, generic: bool) -> tables.SwitchConfig:
+    """`generic` is the attachment's, and no topology's. HOLD is never written: with a whole
+    configuration the groups agree with their devmaps."""
     values = dict(fields)
-    flags = kept & tables.SwitchFlag.GENERIC
-    if values["racksched"]:
-        flags |= tables.SwitchFlag.RACKSCHED
-    if not values["cloning"]:
-        flags |= tables.SwitchFlag.NO_CLONES
-    if values["reserve"]:
-        flags |= tables.SwitchFlag.RESERVE
+    flags = tables.SwitchFlag.of(
+        racksched=bool(values["racksched"]),
+        cloning=bool(values["cloning"]),
+        reserve=bool(values["reserve"]),
+        generic=generic,
+    )
     names = ("n_groups", "n_filter_tables", "filter_mask", "switch_id", "server_timeout_ns")
     return tables.SwitchConfig(
         ports=tables.Ports.of(tuple(int(port) for port in str(values["ports"]).split())),

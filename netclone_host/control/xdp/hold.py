@@ -2,41 +2,41 @@
 """Groups are renumbered while packets go on, and none of them gets a mixture.
 
 A packet reads its group and, a moment later, the group's devmap; were one of them old
-and the other new, its copies would leave by the wrong ports. So cloning is held while both
-are rewritten, and all running programs are waited for before and after: meanwhile each
-request goes to one server, and none is lost.
+and the other new, original and clone would leave by the wrong ports. So cloning is held
+while both are rewritten, and all running programs are waited for before and after:
+meanwhile each request goes to one server, and none is lost.
 
 A process that is killed in there leaves HOLD set, and rightly so: the tables may disagree.
 HOLD is part of what the switch is compared by, so the next change makes them agree and
-takes it away (`xdp_switch`).
+takes it away (`switch`).
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 from collections.abc import Iterator
 
 from netclone_host import crash_points
-from netclone_host.attach import tables
+from netclone_host.attach.clone_ports import pair_devmap
+from netclone_host.attach.table_access import Table
+from netclone_host.attach.tables import SwitchConfig, SwitchFlag
 from netclone_host.errors import UserError
-from netclone_host.kernel import maps
 from netclone_host.kernel.maps import Map
 
 
 @contextlib.contextmanager
-def cloning_held(config: Map, clone_ports: Map) -> Iterator[None]:
+def cloning_held(configs: Table[SwitchConfig], clone_ports: Map) -> Iterator[None]:
     """Rewrite groups inside. A configuration written inside must carry HOLD as well.
 
     UserError if the kernel refuses something inside: HOLD stays then."""
     try:
-        _set_hold(config, True)
+        _set_hold(configs, True)
         _wait_for_programs(clone_ports)
         crash_points.reached("held")
         yield
         _wait_for_programs(clone_ports)
-        _set_hold(config, False)
+        _set_hold(configs, False)
     except OSError as error:
         raise UserError(
             f"the system refused to renumber the groups: {error.strerror or error}; cloning is "
@@ -45,20 +45,19 @@ def cloning_held(config: Map, clone_ports: Map) -> Iterator[None]:
         ) from error
 
 
-def _set_hold(config: Map, hold: bool) -> None:
-    value = tables.SwitchConfig.from_buffer_copy(config.lookup(0) or b"")
-    flags = tables.SwitchFlag(value.flags)
-    value.flags = flags | tables.SwitchFlag.HOLD if hold else flags & ~tables.SwitchFlag.HOLD
-    config.update(0, value)
+def _set_hold(configs: Table[SwitchConfig], hold: bool) -> None:
+    value = configs[0]
+    flags = SwitchFlag(value.flags)
+    value.flags = flags | SwitchFlag.HOLD if hold else flags & ~SwitchFlag.HOLD
+    configs[0] = value
 
 
-def _wait_for_programs(clone_ports: Map) -> None:
+def _wait_for_programs(table: Map) -> None:
     """The kernel returns from an update of an array of maps when every program that was
     running has ended. Entry 0 is no group's."""
-    size = ctypes.sizeof(tables.DevmapValue)
-    devmap = maps.create_map(maps.MapType.DEVMAP, "nc_pair_ports", 4, size, 2)
+    devmap = pair_devmap()
     try:
-        clone_ports.update(0, devmap.fd)
-        clone_ports.delete(0)
+        table.update(0, devmap.fd)
+        table.delete(0)
     finally:
         os.close(devmap.fd)

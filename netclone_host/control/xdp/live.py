@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """A switch that is running: what its tables hold, and the next state of them.
 
-Changes are written by `control.xdp_switch`, in an order that packets may see.
+Changes are written by `switch`, in an order that packets may see.
 """
 
 from __future__ import annotations
@@ -12,11 +12,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from netclone_host import crash_points
-from netclone_host.attach import find, status
-from netclone_host.attach import tables as abi
+from netclone_host.attach import find
 from netclone_host.attach.journal import Attachment
+from netclone_host.attach.settings import ServerEntry, SwitchTables
+from netclone_host.attach.table_access import pinned_map, pinned_table, table
+from netclone_host.attach.tables import (
+    MAX_SERVERS,
+    ClientConfig,
+    Health,
+    MapName,
+    SwitchConfig,
+    SwitchFlag,
+)
 from netclone_host.control import backend
-from netclone_host.control.plan import ServerEntry, SwitchTables
 from netclone_host.control.xdp import members, read
 from netclone_host.control.xdp.deleted_ports import GonePort
 from netclone_host.control.xdp.plan import tables_plan
@@ -26,17 +34,17 @@ from netclone_host.kernel import netns
 from netclone_host.kernel.maps import Map
 
 _MAPS = (
-    "nc_switch_cfg",
-    "nc_groups",
-    "nc_servers",
-    "nc_state",
-    "nc_health",
-    "nc_filter",
-    "nc_requests",
-    "nc_attempts",
-    "nc_fdb",
-    "nc_ports",
-    "nc_clone_ports",
+    MapName.SWITCH_CONFIG,
+    MapName.GROUPS,
+    MapName.SERVERS,
+    MapName.STATE,
+    MapName.HEALTH,
+    MapName.FILTER,
+    MapName.REQUESTS,
+    MapName.ATTEMPTS,
+    MapName.FDB,
+    MapName.PORTS,
+    MapName.CLONE_PORTS,
 )
 
 
@@ -47,37 +55,37 @@ class LiveSwitch:
         self.attachment = attachment
         self.maps = maps
 
-    def config(self) -> abi.SwitchConfig:
-        return abi.SwitchConfig.from_buffer_copy(self.maps["nc_switch_cfg"].lookup(0) or b"")
+    def config(self) -> SwitchConfig:
+        return table(self.maps, SwitchConfig)[0]
 
     def held(self) -> bool:
         """Nothing is cloned: a change is under way, or was killed (`control.hold`)."""
-        return bool(self.config().flags & abi.SwitchFlag.HOLD)
+        return bool(self.config().flags & SwitchFlag.HOLD)
 
-    def health(self, sid: int) -> abi.Health:
-        return abi.Health.from_buffer_copy(self.maps["nc_health"].lookup(sid) or b"")
+    def health(self, sid: int) -> Health:
+        return table(self.maps, Health)[sid]
 
     def queue_length(self, sid: int) -> int:
         """What the state table says: waiting requests in the last response."""
-        return int.from_bytes(self.maps["nc_state"].lookup(sid) or b"", "little")
+        return self.maps[MapName.STATE].number(sid)
 
     def tables(self) -> SwitchTables:
         """What the switch holds, in the words of the plan."""
         config = self.config()
-        flags = abi.SwitchFlag(config.flags)
-        pairs = read.group_table(self.maps["nc_groups"])
+        flags = SwitchFlag(config.flags)
+        pairs = read.group_table(self.maps[MapName.GROUPS])
         return SwitchTables(
             switch_id=config.switch_id,
             ports=tuple(config.ports.port[: config.ports.count]),
             filter_tables=config.n_filter_tables,
             filter_slots=config.filter_mask + 1,
-            racksched=abi.SwitchFlag.RACKSCHED in flags,
-            cloning=abi.SwitchFlag.NO_CLONES not in flags,
-            reserve=abi.SwitchFlag.RESERVE in flags,
+            racksched=SwitchFlag.RACKSCHED in flags,
+            cloning=SwitchFlag.NO_CLONES not in flags,
+            reserve=SwitchFlag.RESERVE in flags,
             server_timeout_ns=config.server_timeout_ns,
             capacity=self.capacity(),
             groups=dict(enumerate(pairs[1 : config.n_groups + 1], start=1)),
-            servers=read.address_table(self.maps["nc_servers"]),
+            servers=read.address_table(self.maps),
         )
 
     def ports(self) -> list[str]:
@@ -86,12 +94,12 @@ class LiveSwitch:
 
     def capacity(self) -> int:
         """Servers whose groups the group table has room for."""
-        room = self.maps["nc_groups"].max_entries - 1
-        return next(n for n in range(abi.MAX_SERVERS, 0, -1) if n * (n - 1) <= room)
+        room = self.maps[MapName.GROUPS].max_entries - 1
+        return next(n for n in range(MAX_SERVERS, 0, -1) if n * (n - 1) <= room)
 
     def settled(self) -> SwitchTables:
         """The same, and after a change that was killed what is left of it (`members`)."""
-        pairs = read.group_table(self.maps["nc_groups"])[1:]
+        pairs = read.group_table(self.maps[MapName.GROUPS])[1:]
         written = list(itertools.takewhile(lambda pair: pair[0] != pair[1], pairs))
         return members.settled(self.tables(), written)
 
@@ -99,7 +107,7 @@ class LiveSwitch:
         """Slots in use, for each filter table."""
         config = self.config()
         slots = config.filter_mask + 1
-        words = memoryview(self.maps["nc_filter"].values()).cast("Q")
+        words = memoryview(self.maps[MapName.FILTER].values()).cast("Q")
         tables = (words[at : at + slots] for at in range(0, config.n_filter_tables * slots, slots))
         return [slots - table.tolist().count(0) for table in tables]
 
@@ -141,8 +149,8 @@ class LiveSwitch:
         capacity = self.capacity()
         if len(desired.servers) > capacity:
             raise UserError(
-                f"{len(desired.servers)} servers do not fit the table nc_groups, which has room "
-                f"for {capacity}",
+                f"{len(desired.servers)} servers do not fit the table {MapName.GROUPS}, which has "
+                f"room for {capacity}",
                 hint="attach the switch again with a larger capacity in its topology",
             )
         attached = self.ports()
@@ -160,7 +168,9 @@ class LiveSwitch:
 @contextlib.contextmanager
 def opened(attachment: Attachment) -> Iterator[LiveSwitch]:
     with contextlib.ExitStack() as stack:
-        maps = {name: stack.enter_context(status.pinned_map(attachment, name)) for name in _MAPS}
+        maps: dict[str, Map] = {
+            name: stack.enter_context(pinned_map(attachment, name)) for name in _MAPS
+        }
         yield LiveSwitch(attachment, maps)
 
 
@@ -168,10 +178,10 @@ def set_client_servers(attachment: Attachment, n_servers: int) -> None:
     """Tell a client how many servers there are: the range that it draws GRP from. Call with
     the journal locked."""
     crash_points.reached("tell-client")
-    with status.pinned_map(attachment, "nc_client_cfg") as table:
-        config = abi.ClientConfig.from_buffer_copy(table.lookup(0) or b"")
+    with pinned_table(attachment, ClientConfig) as configs:
+        config = configs[0]
         config.n_groups = n_servers * (n_servers - 1)
         # Where the journal cannot be written nothing changes.
         attachment.settings["servers"] = n_servers
         attachment.save()
-        table.update(0, config)
+        configs[0] = config

@@ -2,7 +2,7 @@
 """Servers come and go: the next state of a switch's tables, also after a change that was killed.
 
 A change writes new servers' addresses first, then the groups, then how many of them there are,
-and takes old groups and servers out last (`xdp_switch`). One that was killed in between leaves
+and takes old groups and servers out last (`switch`). One that was killed in between leaves
 tables that do not agree (`unfinished`); how far it had come is read off the groups, so that the
 next change, of whatever kind, starts from tables that do agree (`settled`).
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from netclone_host.control.plan import ServerEntry, SwitchTables
+from netclone_host.attach.settings import ServerEntry, SwitchTables
 from netclone_host.errors import UserError
 from netclone_host.topology import group_pairs
 

@@ -9,9 +9,10 @@ import os
 from dataclasses import dataclass
 
 from netclone_host import counters
-from netclone_host.attach import status
-from netclone_host.attach import tables as abi
+from netclone_host.attach import tables
 from netclone_host.attach.journal import Attachment
+from netclone_host.attach.table_access import pinned_map
+from netclone_host.attach.tables import MapName
 from netclone_host.counters import Hook
 from netclone_host.kernel import libbpf, maps
 from netclone_host.kernel.maps import Map
@@ -21,6 +22,23 @@ _WORD = 8
 # struct bpf_dtab_netdev (kernel 6.1 to 6.18: about this much, rounded to slab sizes).
 _PAIR_DEVMAP_BYTES = 704
 _PAIRS = "devmaps of port pairs"
+_MAPS = (
+    MapName.GROUPS,
+    MapName.SERVERS,
+    MapName.STATE,
+    MapName.HEALTH,
+    MapName.FILTER,
+    MapName.REQUESTS,
+    MapName.ATTEMPTS,
+    MapName.FDB,
+    MapName.SWITCH_CONFIG,
+    MapName.SEQUENCE,
+    MapName.TURN,
+    MapName.SCRATCH,
+    MapName.COUNTERS,
+    MapName.PORTS,
+    MapName.CLONE_PORTS,
+)
 _SCRATCH_BYTES = 1024  # struct nc_scratch of xdp/state/frame_sum.h
 
 
@@ -42,41 +60,38 @@ def _per_cpu(name: str, entries: int, value_size: int) -> TableMemory:
     return _array(name, entries * libbpf.possible_cpus(), value_size)
 
 
-def tables_memory(
-    n_servers: int, filter_tables: int, filter_slots: int, n_ports: int | None = None
-) -> list[TableMemory]:
-    """Tables of a switch with room for `n_servers`, each server behind a port of its own
-    unless `n_ports` says otherwise. Room for ports: that of the first 1023 interfaces."""
+def tables_memory(n_servers: int, filter_tables: int, filter_slots: int) -> list[TableMemory]:
+    """Tables of a switch with room for `n_servers`, each behind a port of its own. Room for
+    ports: that of the first 1023 interfaces."""
     groups = n_servers * (n_servers - 1)
-    ports = n_servers if n_ports is None else n_ports
-    # Groups share the devmap of their pair of ports; two servers behind one port, too.
-    pairs = ports * (ports - 1) + (ports if ports < n_servers else 0)
     return [
-        _array("nc_groups", groups + 1, ctypes.sizeof(abi.Group)),
-        _array("nc_servers", abi.MAX_SERVERS, ctypes.sizeof(abi.Server)),
-        _array("nc_state", abi.MAX_SERVERS, 4),
-        _array("nc_health", abi.MAX_SERVERS, ctypes.sizeof(abi.Health)),
-        _array("nc_filter", filter_tables * filter_slots, _WORD),
-        _array("nc_requests", 1 << abi.REQUEST_SLOTS_LOG2, _WORD),
-        _array("nc_attempts", 1 << abi.REQUEST_SLOTS_LOG2, _WORD),
-        _array("nc_fdb", 1 << abi.FDB_SLOTS_LOG2, _WORD),
-        _array("nc_switch_cfg", 1, ctypes.sizeof(abi.SwitchConfig)),
-        _array("nc_sequence", 1, _WORD),
-        _per_cpu("nc_turn", 1, _WORD),
-        _per_cpu("nc_scratch", 1, _SCRATCH_BYTES),
-        _per_cpu("nc_counters", len(Hook), _WORD * len(counters.names())),
-        _array("nc_ports", abi.DEFAULT_PORT_ENTRIES, _WORD),
-        _array("nc_clone_ports", groups + 1, _WORD),
-        TableMemory(_PAIRS, pairs, pairs * _PAIR_DEVMAP_BYTES),
+        _array(MapName.GROUPS, groups + 1, ctypes.sizeof(tables.Group)),
+        _array(MapName.SERVERS, tables.MAX_SERVERS, ctypes.sizeof(tables.Server)),
+        _array(MapName.STATE, tables.MAX_SERVERS, 4),
+        _array(MapName.HEALTH, tables.MAX_SERVERS, ctypes.sizeof(tables.Health)),
+        _array(MapName.FILTER, filter_tables * filter_slots, _WORD),
+        _array(MapName.REQUESTS, 1 << tables.REQUEST_SLOTS_LOG2, _WORD),
+        _array(MapName.ATTEMPTS, 1 << tables.REQUEST_SLOTS_LOG2, _WORD),
+        _array(MapName.FDB, 1 << tables.FDB_SLOTS_LOG2, _WORD),
+        _array(MapName.SWITCH_CONFIG, 1, ctypes.sizeof(tables.SwitchConfig)),
+        _array(MapName.SEQUENCE, 1, _WORD),
+        _per_cpu(MapName.TURN, 1, _WORD),
+        _per_cpu(MapName.SCRATCH, 1, _SCRATCH_BYTES),
+        _per_cpu(MapName.COUNTERS, len(Hook), _WORD * len(counters.names())),
+        _array(MapName.PORTS, tables.DEFAULT_PORT_ENTRIES, _WORD),
+        _array(MapName.CLONE_PORTS, groups + 1, _WORD),
+        TableMemory(_PAIRS, groups, groups * _PAIR_DEVMAP_BYTES),
     ]
 
 
 def counted_by_kernel(attachment: Attachment) -> dict[str, int]:
     """Bytes of each table of a running switch, as the kernel has them on its books."""
     counted = {}
-    for name in (table.name for table in tables_memory(abi.DEFAULT_SERVERS, 1, 1)):
-        with status.pinned_map(attachment, "nc_clone_ports" if name == _PAIRS else name) as table:
-            counted[name] = _inner_bytes(table) if name == _PAIRS else table.locked_bytes()
+    for name in _MAPS:
+        with pinned_map(attachment, name) as table:
+            counted[str(name)] = table.locked_bytes()
+    with pinned_map(attachment, MapName.CLONE_PORTS) as outer:
+        counted[_PAIRS] = _inner_bytes(outer)
     return counted
 
 
@@ -93,5 +108,5 @@ def _inner_bytes(outer: Map) -> int:
     return 0
 
 
-def total(tables: list[TableMemory]) -> int:
-    return sum(table.n_bytes for table in tables)
+def total(sizes: list[TableMemory]) -> int:
+    return sum(size.n_bytes for size in sizes)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from netclone_host.attach.encoding import fdb_slot
+from netclone_host.attach.settings import ServerEntry, SwitchTables, switch_tables
+from netclone_host.attach.tables import MapName
 from netclone_host.control.entries import Action, Fields, Key, Plan
-from netclone_host.control.plan import ServerEntry, SwitchTables, fdb_slot, switch_tables
 from netclone_host.topology import Topology
 
-CONFIG, GROUPS, SERVERS = "nc_switch_cfg", "nc_groups", "nc_servers"
-PORTS, CLONE_PORTS, FDB = "nc_ports", "nc_clone_ports", "nc_fdb"
 SET = "set"
 
 
@@ -28,23 +28,23 @@ def tables_plan(tables: SwitchTables) -> Plan:
 
 
 def _entries(tables: SwitchTables) -> Iterator[tuple[Key, Action]]:
-    yield Key(CONFIG, (("index", 0),)), Action(SET, tables_config(tables))
+    yield Key(MapName.SWITCH_CONFIG, (("index", 0),)), Action(SET, tables_config(tables))
     for grp, (first, second) in tables.groups.items():
         yield (
-            Key(GROUPS, (("grp", grp),)),
+            Key(MapName.GROUPS, (("grp", grp),)),
             Action(SET, (("first", first), ("second", second))),
         )
     for grp, (first_port, second_port) in tables.clone_ports().items():
         yield (
-            Key(CLONE_PORTS, (("grp", grp),)),
+            Key(MapName.CLONE_PORTS, (("grp", grp),)),
             Action(SET, (("first", first_port), ("second", second_port))),
         )
     for sid, server in tables.servers.items():
-        yield Key(SERVERS, (("sid", sid),)), Action(SET, server_fields(server))
-        yield Key(PORTS, (("port", server.port),)), Action(SET)
+        yield Key(MapName.SERVERS, (("sid", sid),)), Action(SET, server_fields(server))
+        yield Key(MapName.PORTS, (("port", server.port),)), Action(SET)
     for mac, port in tables.forwarding().items():
         yield (
-            Key(FDB, (("slot", fdb_slot(mac)),)),
+            Key(MapName.FDB, (("slot", fdb_slot(mac)),)),
             Action(SET, (("mac", mac.hex(":")), ("port", port))),
         )
 

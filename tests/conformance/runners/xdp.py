@@ -11,11 +11,13 @@ from typing import Any
 
 from netclone_host import counters
 from netclone_host.attach import tables as abi
-from netclone_host.attach.loaders.base import PROGRAMS, LoadedObject, Role
+from netclone_host.attach.clone_ports import pair_devmap
+from netclone_host.attach.loaders.base import LoadedObject
 from netclone_host.attach.loaders.choice import loader_of
+from netclone_host.attach.roles import PROGRAMS, Role
 from netclone_host.counters import Hook
-from netclone_host.kernel import maps, netns, tc, xdp
-from netclone_host.kernel.maps import Map, MapType
+from netclone_host.kernel import netns, tc, xdp
+from netclone_host.kernel.maps import DevmapValue, Map
 from netclone_host.kernel.testrun import TcAction, XdpAction, prog_test_run
 from netclone_host.kernel.xdp import XdpMode
 from netclone_host.model.packet import UDP, Untouched, parse, slot_of
@@ -80,7 +82,7 @@ class Xdp:
         if self.role is Role.SWITCH:
             ports, program = self._maps["nc_ports"], self._object.programs["nc_switch_clone"]
             for ifindex in self.cabling.ifindex.values():
-                value = bytes(abi.DevmapValue(ifindex, program))[: ports.value_size]
+                value = bytes(DevmapValue(ifindex, program))[: ports.value_size]
                 with netns.entered(self.cabling.node):
                     ports.update(ifindex, value)
 
@@ -225,12 +227,11 @@ class _SwitchTables:
         self._pairs = pairs
 
     def _pair(self, first: int, second: int) -> Map:
-        size = ctypes.sizeof(abi.DevmapValue)
-        devmap = maps.create_map(MapType.DEVMAP, "nc_pair_ports", 4, size, 2)
+        devmap = pair_devmap()
         any_port = self._port_of(1)
         with netns.entered(self.cabling.node):
             for position, ifindex in enumerate((first, second)):
-                devmap.update(position, abi.DevmapValue(ifindex or any_port, self._clone_program))
+                devmap.update(position, DevmapValue(ifindex or any_port, self._clone_program))
         return devmap
 
     def read(self, scenario: Scenario) -> Tables:

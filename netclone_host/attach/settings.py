@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Topology -> desired tables, as plain data: no kernel, no switch, only what they are to hold.
+"""What the programs of each role are told, as plain data: no kernel, no maps.
 
-Ports stay names here; `control.xdp` turns them into interface indices.
+A switch's come from the topology. Its ports stay names here; who writes them knows the
+interfaces' indices.
 """
 
 from __future__ import annotations
@@ -9,13 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 
-from netclone_host.attach import tables
+from netclone_host.attach.tables import StateSource
 from netclone_host.topology import PortName, Topology
-
-FDB_SLOTS = 1 << tables.FDB_SLOTS_LOG2
-MAX_LEARNED_PORT = 0xFFFF
-# Slices that may be alive at once: one of the ring is always being emptied.
-_LIVE_SLICES = tables.INFLIGHT_SLICES - 1
 
 
 @dataclass(frozen=True)
@@ -52,7 +48,7 @@ class SwitchTables:
         return len(self.groups)
 
     def clone_ports(self) -> dict[int, tuple[PortName, PortName]]:
-        """GRP -> ports that the original and the copy leave by."""
+        """GRP -> ports that the original and the clone leave by."""
         return {
             grp: (self.servers[first].port, self.servers[second].port)
             for grp, (first, second) in self.groups.items()
@@ -89,7 +85,7 @@ class ServerSettings:
 
     sid: int
     workers: int
-    state: tables.StateSource
+    state: StateSource
     ports: tuple[int, ...]
     filter_tables: int
     request_timeout_ns: int
@@ -112,25 +108,3 @@ class ClientSettings:
 
 def mac_bytes(mac: str) -> bytes:
     return bytes.fromhex(mac.replace(":", ""))
-
-
-def fdb_slot(mac: bytes) -> int:
-    """Slot of a MAC address in the forwarding cache (docs/data-plane.md)."""
-    number = int.from_bytes(mac, "big")
-    return (number ^ (number >> 12) ^ (number >> 24)) % FDB_SLOTS
-
-
-def fdb_entry(mac: bytes, ifindex: int) -> int:
-    return int.from_bytes(mac, "big") << 16 | ifindex
-
-
-def timeout_slices(timeout_ns: int) -> tuple[int, int]:
-    """(shift, slices): a request is forgotten when it is `slices` slices of 2^shift ns old.
-
-    A request that comes at the end of its slice loses almost a whole one, so there is one
-    more than the timeout needs: none is forgotten before its timeout is over.
-    """
-    shift = 0
-    while -(-timeout_ns >> shift) + 1 > _LIVE_SLICES:
-        shift += 1
-    return shift, -(-timeout_ns >> shift) + 1
