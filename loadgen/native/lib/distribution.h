@@ -28,7 +28,7 @@ enum lg_dist_kind {
 struct lg_dist {
 	uint32_t kind; /* as sampled: the discrete kinds become LG_DIST_TRIMODAL */
 	uint32_t reserved;
-	double a, b;		  /* what the sampler multiplies with; see dist.c */
+	double a, b;		  /* what the sampler multiplies with; see distribution.c */
 	double value[3], upto[2]; /* discrete: values, cumulative probabilities */
 	const double *trace;	  /* not owned */
 	uint64_t trace_len, trace_pos;

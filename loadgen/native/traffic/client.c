@@ -84,14 +84,34 @@ static uint32_t ended(const struct client *c)
 	return c->trace.error ? LG_END_TRACE : LG_END_COMPLETE;
 }
 
+/* Sleeps until an answer comes or the next request is due, unless that is so soon that
+ * LG_CLIENT_KEEN spins. */
+static void rest(struct client *c, uint64_t now_ns)
+{
+	uint64_t wake_ns = due_ns(c), needed_ns;
+
+	if (now_ns >= c->end_ns || wake_ns > now_ns + NAP_NS)
+		wake_ns = now_ns + NAP_NS / 10;
+	needed_ns = wake_ns;
+	if (c->cfg->flags & LG_CLIENT_KEEN && now_ns < c->end_ns) {
+		if (wake_ns < now_ns + KEEN_NS)
+			return;
+		wake_ns -= KEEN_NS;
+	}
+	if (c->tx_from < c->tx_n) /* the back end was full: soon again */
+		wake_ns = now_ns + 50000;
+	lg_stall_sleep(&c->res->stalls, needed_ns);
+	c->cfg->io->ops->wait(c->cfg->io, wake_ns);
+	c->received = 0;
+}
+
 static void loop(struct client *c)
 {
 	const struct lg_client_config *cfg = c->cfg;
-	struct lg_io *io = cfg->io;
 
 	lg_stall_start(&c->res->stalls, lg_now_ns());
 	while ((c->res->end = ended(c)) == LG_END_COMPLETE) {
-		uint64_t now_ns = lg_now_ns(), needed_ns, wake_ns;
+		uint64_t now_ns = lg_now_ns();
 		uint32_t sent = 0, got;
 
 		/* Sends are looked at by themselves, before they are booked. */
@@ -110,25 +130,11 @@ static void loop(struct client *c)
 			c->res->cpu_ns = lg_clock_ns(CLOCK_THREAD_CPUTIME_ID) - c->cpu_start_ns;
 		if (now_ns >= c->end_ns && drained(c, now_ns))
 			break;
-		if (sent || got || cfg->flags & (LG_CLIENT_BUSY | LG_CLIENT_SATURATE))
-			continue;
-		wake_ns = due_ns(c);
-		if (now_ns >= c->end_ns || wake_ns > now_ns + NAP_NS)
-			wake_ns = now_ns + NAP_NS / 10;
-		needed_ns = wake_ns;
-		if (cfg->flags & LG_CLIENT_KEEN && now_ns < c->end_ns) {
-			if (wake_ns < now_ns + KEEN_NS)
-				continue;
-			wake_ns -= KEEN_NS;
-		}
-		if (c->tx_from < c->tx_n) /* the back end was full: soon again */
-			wake_ns = now_ns + 50000;
-		lg_stall_sleep(&c->res->stalls, needed_ns);
-		io->ops->wait(io, wake_ns);
-		c->received = 0;
+		if (!sent && !got && !(cfg->flags & (LG_CLIENT_BUSY | LG_CLIENT_SATURATE)))
+			rest(c, now_ns);
 	}
 	if (c->res->end == LG_END_IO)
-		c->res->io_error = io->failed;
+		c->res->io_error = cfg->io->failed;
 	if (c->res->end == LG_END_TRACE)
 		c->res->io_error = c->trace.error;
 }

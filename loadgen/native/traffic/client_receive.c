@@ -64,10 +64,9 @@ static void take_first(struct client *c, const struct lg_rx *rx, const struct lg
 static void take(struct client *c, const struct lg_rx *rx)
 {
 	const struct lg_client_config *cfg = c->cfg;
-	const struct lg_body *b = (const struct lg_body *)(rx->data + LG_BODY_OFFSET);
+	const struct lg_body *b = lg_body_of(rx->data, rx->len);
 
-	if (rx->len < LG_PAYLOAD_LEN || le32toh(b->magic) != LG_BODY_MAGIC || b->run != cfg->run ||
-	    b->stream != (uint16_t)cfg->stream || b->op == LG_OP_PING) {
+	if (!b || b->run != cfg->run || b->stream != (uint16_t)cfg->stream || b->op == LG_OP_PING) {
 		c->res->stale++;
 		return;
 	}

@@ -18,12 +18,15 @@
 #define NONE UINT32_MAX
 #define PRIMARY 0
 
-/* A request from its arrival until its last copy is answered. */
+/* The two packets that a request may become. */
+enum packet { ORIGINAL, CLONE, PACKETS };
+
+/* A request from its arrival until its last packet is answered. */
 struct request {
 	struct job *job; /* NULL: the entry is free */
 	uint32_t generation;
-	uint32_t server[2]; /* where its copies are; NONE: answered, timed out, or never sent */
-	uint32_t older, younger; /* neighbours by time of dispatch; free list through younger */
+	uint32_t server[PACKETS]; /* that has it; NONE: answered, timed out, or never sent */
+	uint32_t older, younger;  /* in the order of dispatch; free list through younger */
 	uint64_t sent_ns;
 	bool answered;
 	bool write; /* goes to the primary, whatever is idle, and takes no slot */
@@ -39,15 +42,6 @@ struct coordinator {
 	struct outbox out;
 };
 
-/* NO_CLONE does not tell: the client sets it so that the switch leaves the address alone. */
-static bool is_write(const struct lg_rx *rx)
-{
-	const struct lg_body *b = (const struct lg_body *)(rx->data + LG_BODY_OFFSET);
-
-	return rx->len >= LG_PAYLOAD_LEN && le32toh(b->magic) == LG_BODY_MAGIC &&
-	       b->op == LG_OP_SET;
-}
-
 static uint32_t request_new(struct coordinator *c, const struct lg_rx *rx)
 {
 	uint32_t i = c->free;
@@ -62,9 +56,11 @@ static uint32_t request_new(struct coordinator *c, const struct lg_rx *rx)
 	c->free = r->younger;
 	job_set(r->job, i, rx);
 	r->generation++;
-	r->server[0] = r->server[1] = r->older = r->younger = NONE;
+	r->server[ORIGINAL] = r->server[CLONE] = r->older = r->younger = NONE;
 	r->answered = false;
-	r->write = is_write(rx);
+	/* NO_CLONE does not tell: the client sets it so that the switch leaves the address alone.
+	 */
+	r->write = lg_body_asks(rx->data, rx->len, LG_OP_SET);
 	return i;
 }
 
@@ -104,13 +100,13 @@ static void list_remove(struct coordinator *c, uint32_t i)
 		c->youngest = r->older;
 }
 
-static void send_copy(struct coordinator *c, uint32_t i, int copy, uint32_t server)
+static void send_packet(struct coordinator *c, uint32_t i, enum packet which, uint32_t server)
 {
 	struct request *r = &c->table[i];
 	struct lg_tx *tx = outbox_next(&c->out);
 	struct nc_header *h;
 
-	r->server[copy] = server;
+	r->server[which] = server;
 	c->cfg->servers[server].sent++;
 	if (!tx)
 		return; /* its slot is free again after the timeout */
@@ -129,9 +125,9 @@ static void dispatch(struct coordinator *c, uint32_t i)
 	bool clone = c->idle.count >= 2 && !r->write;
 
 	r->sent_ns = lg_now_ns();
-	send_copy(c, i, 0, r->write ? PRIMARY : idle_set_pick(&c->idle, &c->rng, NONE));
+	send_packet(c, i, ORIGINAL, r->write ? PRIMARY : idle_set_pick(&c->idle, &c->rng, NONE));
 	if (clone)
-		send_copy(c, i, 1, idle_set_pick(&c->idle, &c->rng, r->server[0]));
+		send_packet(c, i, CLONE, idle_set_pick(&c->idle, &c->rng, r->server[ORIGINAL]));
 	c->cfg->cloned += clone;
 	c->cfg->forwarded += !clone;
 	list_append(c, i);
@@ -196,25 +192,27 @@ static bool same_peer(const struct lg_peer *a, const struct lg_peer *b)
 	       a->in6.sin6_port == b->in6.sin6_port;
 }
 
-/* Which copy of the request comes from there; -1: none. */
-static int copy_from(const struct coordinator *c, const struct request *r, const struct lg_rx *rx)
+/* Which of the request's packets comes back from there; PACKETS: none. */
+static enum packet answered_by(const struct coordinator *c, const struct request *r,
+			       const struct lg_peer *from)
 {
-	for (int copy = 0; copy < 2; copy++)
-		if (r->server[copy] != NONE &&
-		    same_peer(&c->cfg->servers[r->server[copy]].peer, &rx->peer))
-			return copy;
-	return -1;
+	enum packet which = ORIGINAL;
+
+	while (which < PACKETS && (r->server[which] == NONE ||
+				   !same_peer(&c->cfg->servers[r->server[which]].peer, from)))
+		which++;
+	return which;
 }
 
-/* The copy is no longer at its server; the entry is freed with its last copy. */
-static void copy_done(struct coordinator *c, uint32_t i, int copy)
+/* The packet is no longer at its server; the entry is freed with the last one. */
+static void done(struct coordinator *c, uint32_t i, enum packet which)
 {
 	struct request *r = &c->table[i];
 
 	if (!r->write)
-		idle_set_release(&c->idle, r->server[copy]);
-	r->server[copy] = NONE;
-	if (r->server[0] == NONE && r->server[1] == NONE) {
+		idle_set_release(&c->idle, r->server[which]);
+	r->server[which] = NONE;
+	if (r->server[ORIGINAL] == NONE && r->server[CLONE] == NONE) {
 		list_remove(c, i);
 		request_free(c, i);
 	}
@@ -225,15 +223,15 @@ static void take_response(struct coordinator *c, const struct lg_rx *rx)
 	const struct nc_header *h = (const struct nc_header *)rx->data;
 	uint32_t id = nc_ntohl(h->req_id), i = id & (TABLE_SIZE - 1);
 	struct request *r = &c->table[i];
-	int copy = -1;
+	enum packet which = PACKETS;
 
 	if (r->job && ((r->generation << TABLE_LOG2) | i) == id)
-		copy = copy_from(c, r, rx);
-	if (copy < 0) {
+		which = answered_by(c, r, &rx->peer);
+	if (which == PACKETS) {
 		c->cfg->stale_responses++;
 		return;
 	}
-	c->cfg->servers[r->server[copy]].answered++;
+	c->cfg->servers[r->server[which]].answered++;
 	if (r->answered) {
 		c->cfg->redundant_responses++;
 	} else {
@@ -241,7 +239,7 @@ static void take_response(struct coordinator *c, const struct lg_rx *rx)
 		c->cfg->first_responses++;
 		to_client(c, r, rx);
 	}
-	copy_done(c, i, copy);
+	done(c, i, which);
 	dispatch_waiting(c);
 }
 
@@ -269,13 +267,12 @@ static void expire(struct coordinator *c, uint64_t now_ns)
 	while (c->oldest != NONE && now_ns - c->table[c->oldest].sent_ns > c->cfg->timeout_ns) {
 		uint32_t i = c->oldest;
 
-		for (int copy = 1; copy >= 0; copy--) {
-			if (c->table[i].server[copy] == NONE)
+		/* The entry is free, and all its servers NONE, after the last. */
+		for (enum packet which = ORIGINAL; which < PACKETS; which++) {
+			if (c->table[i].server[which] == NONE)
 				continue;
 			c->cfg->timeouts++;
-			copy_done(c, i, copy);
-			if (!c->table[i].job)
-				break;
+			done(c, i, which);
 		}
 		dispatch_waiting(c);
 	}

@@ -25,7 +25,7 @@ struct lg_coordinator_config {
 	uint32_t n_servers;
 	uint32_t busy; /* 1: never sleep */
 	uint64_t seed;
-	uint64_t timeout_ns; /* an unanswered copy gives its slot back after this */
+	uint64_t timeout_ns; /* an unanswered packet gives its slot back after this */
 	uint32_t queue_limit;
 	uint32_t client_id; /* tells coordinators apart at the servers */
 	const volatile uint32_t *stop;

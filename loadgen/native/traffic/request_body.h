@@ -6,6 +6,8 @@
 #define LG_BODY_H
 
 #include <endian.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "netclone/wire.h"
@@ -46,5 +48,20 @@ struct __attribute__((packed)) lg_body { /* a payload may begin anywhere in a fr
 #define LG_PAYLOAD_MAX 1472
 
 _Static_assert(sizeof(struct lg_body) == 56, "no padding");
+
+/* The body of a payload; NULL: the payload is not the generator's. */
+static inline const struct lg_body *lg_body_of(const uint8_t *payload, uint32_t len)
+{
+	const struct lg_body *b = (const struct lg_body *)(payload + LG_BODY_OFFSET);
+
+	return len >= LG_PAYLOAD_LEN && le32toh(b->magic) == LG_BODY_MAGIC ? b : NULL;
+}
+
+static inline bool lg_body_asks(const uint8_t *payload, uint32_t len, enum lg_op op)
+{
+	const struct lg_body *b = lg_body_of(payload, len);
+
+	return b && b->op == op;
+}
 
 #endif

@@ -219,7 +219,7 @@ static uint32_t serve(void *context, struct lg_worker *worker, uint8_t *payload,
 	uint32_t count;
 
 	(void)worker;
-	if (len < LG_PAYLOAD_LEN || le32toh(b->magic) != LG_BODY_MAGIC)
+	if (!lg_body_of(payload, len))
 		return len;
 	count = prepare(c, b);
 	b->status = count ? (uint8_t)exchange(c) : LG_STATUS_STORE_ERROR;

@@ -75,12 +75,12 @@ static void respond(struct node *n, const struct job *j)
 
 static double service_ns(struct node *n, const struct job *j)
 {
-	const struct lg_body *b = (const struct lg_body *)(j->data + LG_BODY_OFFSET);
+	const struct lg_body *b = lg_body_of(j->data, j->len);
 	double x = lg_dist_sample(&n->pub->service, &n->rng);
 
-	if (j->len < LG_PAYLOAD_LEN || le32toh(b->magic) != LG_BODY_MAGIC || !b->service_ns)
+	if (!b || !b->service_ns)
 		return x;
-	/* Drawn by the client; what is unforeseen, the jitter, still is the server's. */
+	/* Drawn by the client; the jitter is unforeseen and stays the server's. */
 	x = (double)le64toh(b->service_ns);
 	if (n->pub->service.jitter_bound && lg_rng_next(&n->rng) < n->pub->service.jitter_bound)
 		x *= n->pub->service.jitter_factor;
@@ -129,14 +129,6 @@ static void finish(struct server *s, struct node *n, uint64_t now_ns)
 	}
 }
 
-static bool is_ping(const struct lg_rx *rx)
-{
-	const struct lg_body *b = (const struct lg_body *)(rx->data + LG_BODY_OFFSET);
-
-	return rx->len >= LG_PAYLOAD_LEN && le32toh(b->magic) == LG_BODY_MAGIC &&
-	       b->op == LG_OP_PING;
-}
-
 static void admit(struct server *s, struct node *n, const struct lg_rx *rx)
 {
 	const struct nc_header *h = (const struct nc_header *)rx->data;
@@ -161,7 +153,7 @@ static void admit(struct server *s, struct node *n, const struct lg_rx *rx)
 		return;
 	}
 	job_set(j, (uint32_t)(n - s->node), rx);
-	if (is_ping(rx)) {
+	if (lg_body_asks(rx->data, rx->len, LG_OP_PING)) {
 		pub->counts.pings++;
 		respond(n, j);
 		job_free(s, j);

@@ -130,14 +130,6 @@ static void *work(void *argument)
 	return NULL;
 }
 
-static bool is_ping(const struct lg_rx *rx)
-{
-	const struct lg_body *b = (const struct lg_body *)(rx->data + LG_BODY_OFFSET);
-
-	return rx->len >= LG_PAYLOAD_LEN && le32toh(b->magic) == LG_BODY_MAGIC &&
-	       b->op == LG_OP_PING;
-}
-
 static void answer_ping(struct pool *p, const struct lg_rx *rx)
 {
 	((struct nc_header *)rx->data)->type = NC_TYPE_RESP;
@@ -157,7 +149,7 @@ static void admit(struct pool *p, const struct lg_rx *rx)
 		return;
 	}
 	cfg->counts.received++;
-	if (is_ping(rx)) {
+	if (lg_body_asks(rx->data, rx->len, LG_OP_PING)) {
 		answer_ping(p, rx);
 		return;
 	}
@@ -279,12 +271,12 @@ int lg_worker_run(struct lg_worker_config *config, const struct lg_worker_ops *o
 /* Calibrated by the clock itself: no constant that is wrong on the next machine. */
 static uint32_t spin(void *context, struct lg_worker *w, uint8_t *payload, uint32_t len)
 {
-	const struct lg_body *b = (const struct lg_body *)(payload + LG_BODY_OFFSET);
+	const struct lg_body *b = lg_body_of(payload, len);
 	uint64_t now_ns = w->from_ns, before_ns, until_ns;
 	double ns = lg_dist_sample(&w->service, &w->rng);
 
 	(void)context;
-	if (len >= LG_PAYLOAD_LEN && le32toh(b->magic) == LG_BODY_MAGIC && b->service_ns)
+	if (b && b->service_ns)
 		ns = (double)le64toh(b->service_ns);
 	until_ns = now_ns + (uint64_t)ns;
 	do {
