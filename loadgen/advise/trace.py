@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from loadgen.workload.distributions import FloatArray
-from loadgen.workload.text_files import read_text
+from loadgen.workload.user_files import read_text
 from netclone_host.durations import parse_duration_ns
 from netclone_host.errors import UserError
 

@@ -18,8 +18,9 @@ from pathlib import Path
 
 from loadgen.sim.model import Model, Point, RequestClass
 from loadgen.sim.run import run_points
-from loadgen.workload.records import RunRecord, atomic_file, read_json
+from loadgen.workload.records import RunRecord, read_json
 from loadgen.workload.services import parse_workload
+from loadgen.workload.user_files import atomic_file
 
 TARGET = Path("out/bench/agreement.json")
 SCHEMES, LOADS = ("baseline", "netclone"), (0.1, 0.3, 0.5)

@@ -26,7 +26,9 @@ import numpy as np
 from loadgen.check.deviation import Check, disturbed, settle
 from loadgen.machine.awake import processors_awake
 from loadgen.native.distribution import native_distribution, sample_ns
-from loadgen.traffic.clients import ClientPlan, ClientSummary, run_clients, schedule_gaps
+from loadgen.traffic.client_plan import ClientPlan
+from loadgen.traffic.client_summary import ClientSummary
+from loadgen.traffic.clients import run_clients, schedule_gaps
 from loadgen.traffic.endpoints import Endpoint
 from loadgen.traffic.virtual_servers import VirtualServer, VirtualServers
 from loadgen.traffic.worker_threads import SpinServer

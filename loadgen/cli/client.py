@@ -19,7 +19,8 @@ from loadgen.cli import EXIT_SCHEDULE
 from loadgen.cli.io_options import io_options, take_io
 from loadgen.cli.output import emit_records, writable
 from loadgen.cli.types import parse_endpoint, parse_netns, positive, seconds
-from loadgen.traffic.clients import ClientPlan, run_clients
+from loadgen.traffic.client_plan import ClientPlan
+from loadgen.traffic.clients import run_clients
 from loadgen.traffic.endpoints import Endpoint
 from loadgen.traffic.io import IoOptions
 from loadgen.traffic.probe import probe

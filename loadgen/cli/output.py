@@ -14,7 +14,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from loadgen.workload.records import RunRecord, atomic_file, require_writable, to_json, write_json
+from loadgen.workload.records import RunRecord, to_json, write_json
+from loadgen.workload.user_files import atomic_file, require_writable
 
 
 def _number(value: float, digits: int = 1) -> str:

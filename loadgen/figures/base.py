@@ -12,8 +12,8 @@ from typing import Any
 from loadgen.plot.style import axes, style
 from loadgen.sim.model import Model, Point, RequestClass, with_replications
 from loadgen.sim.run import PointResult
-from loadgen.workload.records import atomic_file
 from loadgen.workload.services import parse_workload
+from loadgen.workload.user_files import atomic_file
 
 Run = Callable[[Sequence[Point]], list[PointResult]]
 Key = tuple[str, str, float]

@@ -18,7 +18,8 @@ matplotlib.use("Agg")
 
 from matplotlib import pyplot as plt
 
-from loadgen.workload.records import RunRecord, atomic_file
+from loadgen.workload.records import RunRecord
+from loadgen.workload.user_files import atomic_file
 from netclone_host.errors import UserError
 
 matplotlib.rcParams["text.parse_math"] = False  # names and titles are no formulas

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from loadgen.workload.records import atomic_file
+from loadgen.workload.user_files import atomic_file
 
 STYLES: dict[str, dict[str, Any]] = {
     "baseline": {"color": "#444444", "marker": "o", "linestyle": "-"},

@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from loadgen.native.stalls import Stalls
-from loadgen.traffic.clients import ClientPlan, ClientSummary, run_clients
+from loadgen.traffic.client_plan import ClientPlan
+from loadgen.traffic.client_summary import ClientSummary
+from loadgen.traffic.clients import run_clients
 from loadgen.traffic.coordinator import Coordinator
 from loadgen.traffic.endpoints import Endpoint
 from netclone_host.rack.counters import Counting, Snapshot

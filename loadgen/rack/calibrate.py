@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from loadgen.rack.emulated import EmulatedServers
 from loadgen.rack.scale import Calibration, carried
 from loadgen.rack.sweep import Servers
-from loadgen.traffic.clients import ClientSummary
+from loadgen.traffic.client_summary import ClientSummary
 from loadgen.workload.schemes import find_scheme
 from loadgen.workload.services import parse_workload
 from netclone_host.rack import bmv2_live
@@ -124,7 +124,7 @@ def calibrate_rack(plan: Plan, seed: int) -> Calibration:
         return calibrate(servers, SIMPLE_SWITCH, seed)
     seen = calibrate(servers, SATURATED, seed)
     processors = len(os.sched_getaffinity(0))
-    return Calibration(carried(seen.copies_per_s, seen.cost_s, processors), seen.cost_s)
+    return Calibration(carried(seen.requests_per_s, seen.cost_s, processors), seen.cost_s)
 
 
 def _processor_s() -> float:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from loadgen.rack.answering import Answering
 from loadgen.rack.nodes import server_endpoints
 from loadgen.rack.scheme_setup import answering_by
-from loadgen.traffic.clients import ClientPlan
+from loadgen.traffic.client_plan import ClientPlan
 from loadgen.traffic.run_record import Setting, emulated
 from loadgen.traffic.virtual_servers import VirtualServer, VirtualServers
 from loadgen.workload.schemes import Scheme

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from loadgen.rack.answering import Answering
-from loadgen.traffic.clients import ClientPlan
+from loadgen.traffic.client_plan import ClientPlan
 from loadgen.traffic.endpoints import Endpoint
 from loadgen.traffic.probe import probe
 from loadgen.traffic.run_record import Setting, emulated

@@ -14,7 +14,8 @@ from typing import Any
 from rich.table import Table
 
 from loadgen.plot.style import axes, style
-from loadgen.workload.records import RunRecord, atomic_file, to_json, write_csv
+from loadgen.workload.records import RunRecord, to_json, write_csv
+from loadgen.workload.user_files import atomic_file
 
 
 def table(records: Sequence[RunRecord], title: str) -> Table:

@@ -89,7 +89,7 @@ def _servers(plan: Plan, options: RunOptions, console: Console) -> EmulatedServe
         )
         console.print(
             f"calibration: a request costs {found.cost_s * 1e6:.1f} us of processor time, "
-            f"{found.copies_per_s:,.0f} a second; so time is stretched {time_scale:g} times",
+            f"{found.requests_per_s:,.0f} a second; so time is stretched {time_scale:g} times",
             style="dim",
         )
     return EmulatedServers(plan, options.workload, time_scale)

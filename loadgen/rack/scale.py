@@ -31,7 +31,7 @@ MIN_SERVICES_PER_DELAY = 25.0
 class Calibration:
     """What the rack carries when it is asked for all it can."""
 
-    copies_per_s: float
+    requests_per_s: float
     """Requests through client, switch and server, and their responses back."""
     cost_s: float = math.nan
     """Processor time of each."""
@@ -50,7 +50,7 @@ def carried(seen_rps: float, cost_s: float, processors: int) -> float:
     return min(max(seen_rps, by_cost), 3 * seen_rps)
 
 
-def copies_per_request(scheme: Scheme, load: float) -> float:
+def packets_per_request(scheme: Scheme, load: float) -> float:
     """Most packets that a scheme makes of a request at a load."""
     match scheme.cloner:
         case Party.CLIENT:
@@ -78,9 +78,9 @@ def choose_time_scale(
     full_rate_rps = n_workers / (workload.mean_ns * 1e-9)
     for_packets = max(
         load
-        * copies_per_request(scheme, load)
+        * packets_per_request(scheme, load)
         * full_rate_rps
-        / (_share(scheme, load) * calibration.copies_per_s)
+        / (_share(scheme, load) * calibration.requests_per_s)
         for scheme in schemes
         for load in loads
     )

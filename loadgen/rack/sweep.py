@@ -17,7 +17,7 @@ from typing import Protocol
 
 from loadgen.machine.priority import prefer_this_thread
 from loadgen.rack.answering import Answering
-from loadgen.traffic.clients import ClientPlan
+from loadgen.traffic.client_plan import ClientPlan
 from loadgen.traffic.run_record import Setting, make_record
 from loadgen.workload.records import RunRecord
 from loadgen.workload.schemes import Scheme

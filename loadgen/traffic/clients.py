@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Open-loop clients: plans a run, drives one thread of C a stream, adds up the results.
+"""Open-loop clients: drives one thread of C per stream, and adds up the results.
 
 Use::
 
@@ -11,148 +11,31 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import math
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from loadgen.machine.priority import prefer_this_thread, waited_for_processor_ns
-from loadgen.native.client_structs import ClientConfig, ClientEnd, ClientFlag, ClientResult, Mix
+from loadgen.native.client_structs import ClientConfig, ClientEnd, ClientFlag, ClientResult
 from loadgen.native.distribution import native_gaps, native_workload
-from loadgen.native.histogram import Moments, NativeHist
+from loadgen.native.histogram import NativeHist
 from loadgen.native.io_structs import AlignedPeer
-from loadgen.native.stalls import Stalls
 from loadgen.native.traffic_library import traffic_library
 from loadgen.traffic.af_xdp import XdpIo
+from loadgen.traffic.client_plan import ClientPlan
+from loadgen.traffic.client_summary import LATE_SHARE, ClientSummary, note_clock
 from loadgen.traffic.endpoints import Endpoint, native_peers
-from loadgen.traffic.io import SOCKET, IoOptions, open_io
+from loadgen.traffic.io import open_io
 from loadgen.traffic.link_addresses import set_macs
 from loadgen.traffic.threads import LoopThread
 from loadgen.traffic.udp_io import UdpIo
-from loadgen.workload.arrivals import POISSON, Arrivals
 from loadgen.workload.distributions import Kind
-from loadgen.workload.schemes import Scheme
-from loadgen.workload.services import Workload
 from netclone_host.errors import UserError
 
-PAYLOAD_LEN = 84
-"""The NetClone header (28 bytes) and the generator's own part (56 bytes)."""
-LATE_SHARE = 0.01
-"""A run kept its schedule when no more than this share of its sends was late."""
-CLOCK_STEP_NS = 1_000_000
 START_DELAY_S = 0.05
 START_DELAY_STREAM_S = 1e-3
 """Further, for each stream: threads take time to start."""
 MAX_STREAMS = 1024
-
-
-@dataclass(frozen=True)
-class ClientPlan:
-    """One run of all clients together. Rates and times are real, not divided back."""
-
-    scheme: Scheme
-    rate_rps: float
-    duration_s: float
-    """Of the measured window, which begins after `warmup_s`."""
-    warmup_s: float = 0.0
-    arrivals: Arrivals = POISSON
-    seed: int = 1
-    start_ns: int = 0
-    """CLOCK_MONOTONIC at which the schedule begins; 0: as soon as the sockets are open."""
-    late_s: float = 100e-6
-    """A request sent later than this after its time is late."""
-    quiet_s: float = 1.0
-    """After the end: wait for answers until none came for so long,"""
-    drain_s: float = 30.0
-    """and not longer than this."""
-    stamp_groups: int = 0
-    """Number of groups to draw GRP from; 0 leaves the stamping to the client's program."""
-    filter_tables: int = 2
-    payload_len: int = PAYLOAD_LEN
-    threads: int = 1
-    """Streams a client node."""
-    busy: bool = False
-    """Never sleep between requests (needs a core a thread)."""
-    keen: bool = False
-    """Sleep, but spin through the last 150 us before each request."""
-    saturate: bool = False
-    """As fast as it goes, without a schedule."""
-    kernel_timestamps: bool = True
-    draw_at_client: Workload | None = None
-    """Service times are drawn by the client, the same for both copies of a request."""
-    mix: Mix | None = None
-    io: IoOptions = SOCKET
-    trace_fds: tuple[int, ...] = ()
-    """One a stream: gets a `struct lg_trace_entry` an answer."""
-
-
-@dataclass
-class ClientSummary:
-    """Sums over all streams; counts are of requests scheduled inside the measured window."""
-
-    scheduled: int = 0
-    sent: int = 0
-    answered: int = 0
-    redundant: int = 0
-    copies_sent: int = 0
-    responses: int = 0
-    window_answers: int = 0
-    late_sends: int = 0
-    max_late_ns: int = 0
-    send_errors: int = 0
-    stale: int = 0
-    wrong_values: int = 0
-    store_errors: int = 0
-    rx_dropped: int = 0
-    rx_invalid: int = 0
-    all_sent: int = 0
-    cpu_ns: int = 0
-    """Processor time of the client threads until the end of the window."""
-    io: str = "socket"
-    clock_step_ns: int = 0
-    duration_s: float = 0.0
-    """Of the measured window; of a partial run as much as passed of it."""
-    partial: bool = False
-    notes: list[str] = field(default_factory=list)
-    latency: NativeHist = field(default_factory=NativeHist)
-    """Arrival of the first answer minus scheduled time, real ns."""
-    late: NativeHist = field(default_factory=NativeHist)
-    """Sent minus scheduled, real ns."""
-    sent_gap: NativeHist = field(default_factory=NativeHist)
-    sched_gap: NativeHist = field(default_factory=NativeHist)
-    unheld_gap: Moments = field(default_factory=Moments)
-    """`sent_gap` as it would be had every send that a stall held left when it was due."""
-    stalls: Stalls = field(default_factory=Stalls)
-    """Times over 0.1 ms for which the machine did not run a client that was to run; `held`
-    counts the sends that were due then."""
-    waited_ns: int = 0
-    """For how long the clients waited for a processor that another program had."""
-
-    @property
-    def unanswered(self) -> int:
-        """Requests sent and never answered."""
-        return self.sent - self.answered
-
-    @property
-    def unsent(self) -> int:
-        """Requests that were due and never left."""
-        return self.scheduled - self.sent
-
-    @property
-    def kept_schedule(self) -> bool:
-        """All was sent, at most `LATE_SHARE` of it late, and the clock was left alone."""
-        return not self.unsent and self.late_sends <= LATE_SHARE * self.sent and not self.partial
-
-    @property
-    def achieved_rps(self) -> float:
-        """First answers that arrived in the window, per second."""
-        return self.window_answers / self.duration_s if self.duration_s else math.nan
-
-    @property
-    def offered_rps(self) -> float:
-        """Requests that were due in the window, per second."""
-        return self.scheduled / self.duration_s if self.duration_s else math.nan
 
 
 class Stop:
@@ -336,14 +219,6 @@ def _sum(plan: ClientPlan, streams: Sequence[_Stream]) -> ClientSummary:
         total.notes.append(total.stalls.describe("sends"))
     note_clock(total, total.clock_step_ns, kernel_timestamps=plan.kernel_timestamps)
     return total
-
-
-def note_clock(total: ClientSummary, step_ns: int, *, kernel_timestamps: bool) -> None:
-    """Notes a step of CLOCK_REALTIME. Only the kernel's timestamps are made with it: with them
-    some latencies are wrong, and the run is partial."""
-    if abs(step_ns) > CLOCK_STEP_NS:
-        total.notes.append(f"the clock was stepped by {step_ns * 1e-6:.1f} ms")
-        total.partial = total.partial or kernel_timestamps
 
 
 def _io_failure(result: ClientResult) -> str:

@@ -7,7 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from loadgen.traffic.clients import ClientPlan, ClientSummary
+from loadgen.traffic.client_plan import ClientPlan
+from loadgen.traffic.client_summary import ClientSummary
 from loadgen.workload.percentiles import with_latency
 from loadgen.workload.records import RunRecord
 from loadgen.workload.services import Workload

@@ -26,7 +26,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from loadgen.workload.text_files import read_text
+from loadgen.workload.user_files import read_text
 from netclone_host.durations import parse_duration_ns
 from netclone_host.errors import UserError
 

@@ -22,7 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadgen.rack.emulated import EmulatedServers
-from loadgen.traffic.clients import ClientPlan, ClientSummary
+from loadgen.traffic.client_plan import ClientPlan
+from loadgen.traffic.client_summary import ClientSummary
 from loadgen.workload.schemes import Scheme, find_scheme
 from loadgen.workload.services import parse_workload
 from netclone_host.attach.journal import Attachment

@@ -31,7 +31,8 @@ from loadgen.machine.priority import prefer_this_thread
 from loadgen.native.client_structs import PlainResult
 from loadgen.native.library import build_directory
 from loadgen.native.traffic_library import traffic_library
-from loadgen.traffic.clients import ClientPlan, run_clients
+from loadgen.traffic.client_plan import ClientPlan
+from loadgen.traffic.clients import run_clients
 from loadgen.traffic.endpoints import native_peer
 from loadgen.traffic.io import SOCKET, IoOptions
 from loadgen.traffic.probe import probe

@@ -109,7 +109,7 @@ def main() -> None:
     lines.append(
         results.record(
             "requests through client, switch, server",
-            carried.copies_per_s,
+            carried.requests_per_s,
             "1/s",
             f"the rate asked of it at load {HIGH}, unstretched",
             records[-1].offered_rps,

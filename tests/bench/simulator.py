@@ -15,8 +15,8 @@ from pathlib import Path
 from loadgen.sim.model import Model, Point, RequestClass
 from loadgen.sim.native import SCHEMES
 from loadgen.sim.run import run_replication
-from loadgen.workload.records import atomic_file
 from loadgen.workload.services import parse_workload
+from loadgen.workload.user_files import atomic_file
 
 TARGET = Path("out/bench/simulator.json")
 PASSES = 16

@@ -17,7 +17,8 @@ from click.testing import CliRunner
 
 from loadgen.cli import main
 from loadgen.traffic.af_xdp import XdpIo, XdpMode
-from loadgen.traffic.clients import ClientPlan, run_clients
+from loadgen.traffic.client_plan import ClientPlan
+from loadgen.traffic.clients import run_clients
 from loadgen.traffic.io import SOCKET, IoOptions
 from loadgen.traffic.probe import probe
 from loadgen.traffic.run_record import emulated, make_record

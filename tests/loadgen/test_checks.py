@@ -21,7 +21,9 @@ from loadgen.check.checks import check_distributions, check_poisson, check_sched
 from loadgen.check.deviation import ATTEMPTS, Check, Verdict, disturbed, settle
 from loadgen.cli import main
 from loadgen.native.stalls import Stalls
-from loadgen.traffic.clients import ClientPlan, ClientSummary, run_clients, schedule_gaps
+from loadgen.traffic.client_plan import ClientPlan
+from loadgen.traffic.client_summary import ClientSummary
+from loadgen.traffic.clients import run_clients, schedule_gaps
 from loadgen.traffic.endpoints import Endpoint
 from loadgen.traffic.virtual_servers import VirtualServer, VirtualServers
 from loadgen.workload.arrivals import parse_arrivals

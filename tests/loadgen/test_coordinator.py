@@ -8,7 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from loadgen.rack.stores.server import make_mix
-from loadgen.traffic.clients import ClientPlan, run_clients
+from loadgen.traffic.client_plan import ClientPlan
+from loadgen.traffic.clients import run_clients
 from loadgen.traffic.coordinator import Coordinator, CoordinatorStats
 from loadgen.traffic.endpoints import Endpoint
 from loadgen.traffic.virtual_servers import VirtualServer, VirtualServers

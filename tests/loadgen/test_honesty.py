@@ -16,7 +16,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from loadgen.cli import main
-from loadgen.traffic.clients import MAX_STREAMS, ClientPlan, run_clients
+from loadgen.traffic.client_plan import ClientPlan
+from loadgen.traffic.clients import MAX_STREAMS, run_clients
 from loadgen.traffic.endpoints import Endpoint
 from loadgen.traffic.run_record import emulated, make_record
 from loadgen.traffic.virtual_servers import VirtualServer, VirtualServers

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from loadgen.workload.records import RunRecord, atomic_file, read_json, write_csv, write_json
+from loadgen.workload.records import RunRecord, read_json, write_csv, write_json
+from loadgen.workload.user_files import atomic_file
 from netclone_host.errors import UserError
 
 

@@ -26,7 +26,9 @@ from loadgen.rack.stores import objects
 from loadgen.rack.stores.loading import load_objects
 from loadgen.rack.stores.process import StoreKind, StoreProcess, require_memory
 from loadgen.rack.stores.server import StoreServer, make_mix
-from loadgen.traffic.clients import ClientPlan, ClientSummary, run_clients
+from loadgen.traffic.client_plan import ClientPlan
+from loadgen.traffic.client_summary import ClientSummary
+from loadgen.traffic.clients import run_clients
 from loadgen.traffic.endpoints import Endpoint
 from loadgen.traffic.virtual_servers import VirtualServer
 from loadgen.workload.schemes import find_scheme

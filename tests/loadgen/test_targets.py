@@ -16,8 +16,8 @@ from click.testing import CliRunner
 from loadgen.cli import main
 from loadgen.traffic.endpoints import Endpoint
 from loadgen.traffic.virtual_servers import VirtualServer, VirtualServers
-from loadgen.workload.records import atomic_file, require_writable
 from loadgen.workload.services import parse_workload
+from loadgen.workload.user_files import atomic_file, require_writable
 from netclone_host.errors import UserError
 
 Loopback = Callable[[int], list[Endpoint]]

@@ -16,7 +16,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from loadgen.traffic.clients import ClientPlan, ClientSummary, Stop, note_clock, run_clients
+from loadgen.traffic.client_plan import ClientPlan
+from loadgen.traffic.client_summary import ClientSummary, note_clock
+from loadgen.traffic.clients import Stop, run_clients
 from loadgen.traffic.endpoints import Endpoint
 from loadgen.traffic.probe import probe
 from loadgen.traffic.run_record import emulated, make_record

@@ -193,7 +193,7 @@ def test_the_time_scale_keeps_the_busiest_run_below_what_the_machine_carries() -
 
     def share(carried: float, scheme: str, load: float) -> float:
         found = chosen(carried, scheme, load)
-        copies = scale.copies_per_request(find_scheme(scheme), load)
+        copies = scale.packets_per_request(find_scheme(scheme), load)
         return copies * workload.rate_rps(load, 6, 15, found) / carried
 
     assert 0.9 * scale.TARGET_SHARE < share(50_000, "baseline", 0.7) <= scale.TARGET_SHARE

@@ -29,7 +29,7 @@ from loadgen.machine.awake import processors_awake
 from loadgen.native.stalls import Stalls
 from loadgen.rack.emulated import EmulatedServers
 from loadgen.sim import theory
-from loadgen.traffic.clients import ClientPlan
+from loadgen.traffic.client_plan import ClientPlan
 from loadgen.workload.schemes import find_scheme
 from loadgen.workload.services import parse_workload
 from netclone_host.rack import build

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Distributions of service times and gaps, in nanoseconds, prepared once and then sampled
  * in a few nanoseconds. The text syntax (`pareto:2.1:25us`) is read in
- * loadgen/workload/services.py. */
+ * loadgen/workload/distributions.py. */
 #ifndef LG_DIST_H
 #define LG_DIST_H
 

@@ -21,7 +21,7 @@ from loadgen.rack.scheme_setup import answering_by
 from loadgen.rack.stores.loading import load_objects
 from loadgen.rack.stores.process import StoreKind, StoreProcess, require_memory
 from loadgen.rack.stores.server import StoreServer, make_mix
-from loadgen.traffic.clients import ClientPlan
+from loadgen.traffic.client_plan import ClientPlan
 from loadgen.traffic.run_record import Setting
 from loadgen.traffic.virtual_servers import VirtualServer
 from loadgen.workload.schemes import Scheme
@@ -90,7 +90,7 @@ class StoreServers:
 
     @cached_property
     def _capacity_rps(self) -> float:
-        return calibrate(self, STORES, self._seed).copies_per_s
+        return calibrate(self, STORES, self._seed).requests_per_s
 
     def client_plan(
         self, scheme: Scheme, rate_rps: float, duration_s: float, warmup_s: float

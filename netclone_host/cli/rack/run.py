@@ -75,7 +75,8 @@ def run(
     # Imported here: numpy and the C code are needed by this verb only.
     from loadgen.rack.run import run_rack
     from loadgen.rack.run_options import parse_run_options
-    from loadgen.workload.records import require_writable, write_json
+    from loadgen.workload.records import write_json
+    from loadgen.workload.user_files import require_writable
     from netclone_host.rack.journal import Journal
 
     asked = parse_run_options(
