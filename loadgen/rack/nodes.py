@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from loadgen.traffic.endpoints import Endpoint
-from netclone_host.kernel import named_netns
+from netclone_host.kernel import netns
 from netclone_host.rack.plan import Node, Plan
 from netclone_host.topology import DEFAULT_PORT
 
 
 def endpoint(node: Node, port: int) -> Endpoint:
     """The node's UDP address."""
-    return Endpoint(str(node.ip4 or node.ip6), port, named_netns.path_of(node.netns))
+    return Endpoint(str(node.ip4 or node.ip6), port, netns.path_of(node.netns))
 
 
 def service_port(plan: Plan) -> int:

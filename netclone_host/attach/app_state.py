@@ -17,15 +17,14 @@ from netclone_host.attach import pins
 from netclone_host.attach.tables import MapName
 from netclone_host.closeable import Closing
 from netclone_host.errors import UserError
-from netclone_host.kernel import objects
+from netclone_host.kernel import netns, objects
 
 _LENGTH = struct.Struct("=I")
 
 
 def pin_path(ifname: str) -> Path:
     """Where the number of an interface of this network namespace is pinned."""
-    inode = Path("/proc/thread-self/ns/net").stat().st_ino
-    return pins.directory(inode, ifname) / MapName.APP_STATE
+    return pins.directory(netns.current_inode(), ifname) / MapName.APP_STATE
 
 
 class AppState(Closing):

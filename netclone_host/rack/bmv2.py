@@ -22,7 +22,7 @@ from netclone_host.control.p4.bmv2 import Bmv2Switch
 from netclone_host.control.p4.bmv2_cli import DEFAULT_PORT, RuntimeCli
 from netclone_host.control.p4.plan import BMV2, p4_plan
 from netclone_host.errors import UserError
-from netclone_host.kernel import named_netns
+from netclone_host.kernel import netns
 from netclone_host.rack import links
 from netclone_host.rack.journal import Journal, Step
 from netclone_host.rack.plan import NODE_LINK, Plan, SwitchNode
@@ -76,7 +76,7 @@ def start(plan: Plan, journal: Journal) -> None:
         links.set_features(node.netns, NODE_LINK, dict.fromkeys(_HOST_OFFLOADS, False))
     journal.record(Step.BMV2, name=switch.netns)
     process = _run(switch, switch.ports(plan), program, journal.directory)
-    with named_netns.entered(switch.netns):
+    with netns.entered(switch.netns):
         _wait_for(process, journal.directory)
         with RuntimeCli() as cli:
             apply(Bmv2Switch(cli), p4_plan(numbered(plan), BMV2))
@@ -85,7 +85,7 @@ def start(plan: Plan, journal: Journal) -> None:
 def processes(namespace: str, directory: Path) -> list[int]:
     """The simple_switch that runs a rack's program: its process id, if it runs."""
     program = str(directory / _PROGRAM).encode()
-    return [pid for pid in named_netns.processes_inside(namespace) if program in _words(pid)]
+    return [pid for pid in netns.processes_inside(namespace) if program in _words(pid)]
 
 
 def stop(namespace: str, directory: Path) -> None:
@@ -130,7 +130,7 @@ def _run(
     command += [f"--notifications-addr=ipc://{directory}/notifications.ipc"]
     for number, link in enumerate(ports, start=1):
         command += ["-i", f"{number}@{link}"]
-    with named_netns.entered(switch.netns), (directory / "simple_switch.log").open("wb") as log:
+    with netns.entered(switch.netns), (directory / "simple_switch.log").open("wb") as log:
         return subprocess.Popen(
             [*command, str(program)],
             stdin=subprocess.DEVNULL,

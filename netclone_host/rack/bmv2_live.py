@@ -13,7 +13,7 @@ from netclone_host.control.p4.bmv2 import Bmv2Switch
 from netclone_host.control.p4.bmv2_cli import RuntimeCli, parse_counter
 from netclone_host.control.p4.plan import BMV2, p4_plan
 from netclone_host.errors import UserError
-from netclone_host.kernel import named_netns
+from netclone_host.kernel import netns
 from netclone_host.rack import bmv2
 from netclone_host.rack.journal import Journal, Step
 from netclone_host.rack.plan import Plan
@@ -50,7 +50,7 @@ class Counters:
     def read(self) -> dict[str, int]:
         """`<switch>.<hook>.<reason>` -> packets, named as an XDP switch's; zeros left out."""
         names = counters.names()
-        with named_netns.entered(self._switch.netns):
+        with netns.entered(self._switch.netns):
             texts = self._cli.run(
                 [f"counter_read SwitchIngress.reasons {index}" for index in range(len(names))]
             )
@@ -77,10 +77,10 @@ def switch_as(plan: Plan, *, racksched: bool, cloning: bool, reserve: bool) -> I
     )
     desired, before = p4_plan(wanted, BMV2), p4_plan(topology, BMV2)
     with RuntimeCli() as cli:
-        with named_netns.entered(plan.switches[0].netns):
+        with netns.entered(plan.switches[0].netns):
             apply(Bmv2Switch(cli), desired)
         try:
             yield
         finally:
-            with named_netns.entered(plan.switches[0].netns):
+            with netns.entered(plan.switches[0].netns):
                 apply(Bmv2Switch(cli), before)

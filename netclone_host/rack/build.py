@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, field
 from netclone_host import crash_points
 from netclone_host import topology as topology_file
 from netclone_host.errors import UserError
-from netclone_host.kernel import named_netns
-from netclone_host.kernel.named_netns import NetnsId
+from netclone_host.kernel import netns
+from netclone_host.kernel.netns import NetnsId
 from netclone_host.rack import bmv2, links, programs
 from netclone_host.rack.journal import Journal, Step, locked
 from netclone_host.rack.plan import Plan, Role
@@ -89,7 +89,7 @@ def _refuse_what_is_there(plan: Plan, journal: Journal) -> None:
             hint=f"'netclone-host rack down --name {plan.name}' removes it; --name builds another",
         )
     for owner in plan.members:
-        if named_netns.path_of(owner.netns).exists():
+        if netns.path_of(owner.netns).exists():
             raise UserError(
                 f"there is a network namespace '{owner.netns}' already, not of this rack",
                 hint="give the rack another name with --name",
@@ -106,10 +106,10 @@ def _build(plan: Plan, journal: Journal, progress: Progress) -> None:
     progress("namespaces")
     for owner in plan.members:
         journal.record(Step.NETNS, name=owner.netns)
-        named_netns.create(owner.netns)
+        netns.create(owner.netns)
         crash_points.reached(f"rack-created-{owner.netns}")
-        with named_netns.entered(owner.netns):
-            made = named_netns.current()
+        with netns.entered(owner.netns):
+            made = netns.current()
         journal.record(Step.NETNS_DONE, name=owner.netns, identity=asdict(made))
     progress("links")
     by_name = {switch.name: switch for switch in plan.switches}
@@ -133,10 +133,10 @@ def _undo(journal: Journal) -> Leftovers:
         if record["step"] == Step.NETNS_DONE
     }
     for record in records:
-        if record["step"] == Step.BMV2 and named_netns.is_namespace(record["name"]):
+        if record["step"] == Step.BMV2 and netns.is_namespace(record["name"]):
             bmv2.stop(record["name"], journal.directory)
     for name, identity in known.items():
-        programs.forget(identity, named_netns.identity(name))
+        programs.forget(identity, netns.identity(name))
     for record in records:
         if record["step"] == Step.NETNS:
             _remove_namespace(record["name"], known.get(record["name"]), left)
@@ -146,12 +146,12 @@ def _undo(journal: Journal) -> Leftovers:
 
 def _remove_namespace(name: str, known: NetnsId | None, left: Leftovers) -> None:
     """Without an identity in the journal the crash came within its creation: it is ours."""
-    now = named_netns.identity(name)
+    now = netns.identity(name)
     if known is not None and now not in (None, known):
         left.namespaces.append(name)
         return
-    if now is not None and (inside := named_netns.processes_inside(name)):
+    if now is not None and (inside := netns.processes_inside(name)):
         left.processes[name] = inside
         # They keep the namespace alive; its links go all the same.
         links.delete_pairs(name)
-    named_netns.remove(name)
+    netns.remove(name)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from netclone_host.errors import UserError
-from netclone_host.kernel import named_netns
+from netclone_host.kernel import netns
 
 _CLONE_NEWNS = 0x00020000
 _MS_BIND = 4096
@@ -38,7 +38,7 @@ def run_inside(namespace: str, command: Sequence[str]) -> NoReturn:
 
 def enter_for_good(namespace: str) -> None:
     """Move this process into the node, with the node's /sys; there is no way back."""
-    named_netns.enter_for_good(namespace)
+    netns.enter_for_good(namespace)
     if _libc.unshare(_CLONE_NEWNS) != 0:
         raise _failure("unshare the mounts")
     # Slave: mounts made here stay here, later mounts of the machine still arrive.

@@ -15,7 +15,7 @@ from pyroute2 import IPRoute
 from pyroute2.ethtool.ioctl import IoctlEthtool
 from pyroute2.netlink.exceptions import NetlinkError
 
-from netclone_host.kernel import named_netns
+from netclone_host.kernel import netns
 from netclone_host.rack.plan import BRIDGE, NODE_LINK, TRUNK, Node, Plan, SwitchNode
 
 MTU = 1500
@@ -35,7 +35,7 @@ _GRO = "rx-gro"
 
 def open_in(namespace: str) -> IPRoute:
     """A netlink socket of the namespace, usable from anywhere; the caller closes it."""
-    with named_netns.entered(namespace):
+    with netns.entered(namespace):
         return IPRoute()
 
 
@@ -163,7 +163,7 @@ def features(namespace: str, link: str) -> dict[str, bool]:
 
 @contextmanager
 def _ethtool(namespace: str, link: str) -> Iterator[IoctlEthtool]:
-    with named_netns.entered(namespace):
+    with netns.entered(namespace):
         ethtool = IoctlEthtool(link)
     try:
         yield ethtool
@@ -172,7 +172,7 @@ def _ethtool(namespace: str, link: str) -> Iterator[IoctlEthtool]:
 
 
 def _add_pair(namespace: str, link: str, peer_ns: str, peer: str, peer_mac: str | None) -> None:
-    with open_in(namespace) as ip, named_netns.path_of(peer_ns).open() as peer_file:
+    with open_in(namespace) as ip, netns.path_of(peer_ns).open() as peer_file:
         peer_options = {"ifname": peer, "net_ns_fd": peer_file.fileno(), "mtu": MTU}
         if peer_mac is not None:
             peer_options["address"] = peer_mac
@@ -187,7 +187,7 @@ def _index(ip: IPRoute, link: str) -> int:
 
 def _sysctl(namespace: str, name: str, value: int) -> None:
     path = Path("/proc/sys") / name
-    with named_netns.entered(namespace):
+    with netns.entered(namespace):
         # A kernel without IPv6 has no such entry.
         if path.exists():
             path.write_text(f"{value}\n", encoding="ascii")

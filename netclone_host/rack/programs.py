@@ -19,8 +19,8 @@ from netclone_host.attach.roles import Role as ProgramRole
 from netclone_host.attach.table_access import pinned_table
 from netclone_host.attach.tables import ServerConfig, StateSource
 from netclone_host.errors import UserError
-from netclone_host.kernel import named_netns
-from netclone_host.kernel.named_netns import NetnsId
+from netclone_host.kernel import netns
+from netclone_host.kernel.netns import NetnsId
 from netclone_host.rack import bmv2, bmv2_live
 from netclone_host.rack.journal import Journal, Step
 from netclone_host.rack.plan import NODE_LINK, Node, Plan, Role, SwitchNode
@@ -73,7 +73,7 @@ def forget(namespace: NetnsId, present: NetnsId | None) -> None:
 
 def attachment_of(namespace: str) -> Attachment | None:
     """What is attached to the links of a namespace; None without programs."""
-    identity = named_netns.identity(namespace)
+    identity = netns.identity(namespace)
     if identity is None:
         return None
     entries = bpf_journal.attachments(identity.inode)
@@ -130,7 +130,7 @@ def request_timeout(plan: Plan, at_least_ns: int) -> Iterator[None]:
 
 def _attach(journal: Journal, namespace: str, request: AttachRequest) -> AttachResult:
     journal.record(Step.ATTACH, name=namespace)
-    with named_netns.entered(namespace):
+    with netns.entered(namespace):
         return attach(request)
 
 

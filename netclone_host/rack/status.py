@@ -7,7 +7,7 @@ from typing import Any
 
 from netclone_host import topology as topology_file
 from netclone_host.errors import UserError
-from netclone_host.kernel import named_netns
+from netclone_host.kernel import netns
 from netclone_host.rack import programs
 from netclone_host.rack.journal import Journal, Step, rack_names
 from netclone_host.rack.plan import Plan, make_plan
@@ -35,7 +35,7 @@ def plan_of(rack: str) -> Plan:
 
 def require_namespace(plan: Plan, node: str) -> None:
     """`UserError` if somebody else removed the namespace of a node."""
-    if not named_netns.is_namespace(plan.namespace(node)):
+    if not netns.is_namespace(plan.namespace(node)):
         raise UserError(
             f"the namespace of {node} is gone",
             hint=f"'netclone-host rack down --name {plan.name}' removes the rest",
@@ -52,7 +52,7 @@ def all_racks() -> list[dict[str, Any]]:
             {
                 "name": name,
                 "state": "up" if journal.complete else "half built",
-                "namespaces": sum(named_netns.is_namespace(namespace) for namespace in namespaces),
+                "namespaces": sum(netns.is_namespace(namespace) for namespace in namespaces),
             }
         )
     return racks
@@ -93,5 +93,5 @@ def describe(rack: str) -> dict[str, Any]:
         attachment = programs.attachment_of(namespace)
         entry["attached"] = attachment is not None
         entry["mode"] = attachment.mode if attachment else None
-        entry["processes"] = named_netns.processes_inside(namespace)
+        entry["processes"] = netns.processes_inside(namespace)
     return {"name": rack, "state": "up", "nodes": nodes}

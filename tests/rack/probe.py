@@ -9,7 +9,7 @@ import struct
 import time
 from ipaddress import IPv4Address, IPv6Address
 
-from netclone_host.kernel import named_netns
+from netclone_host.kernel import netns
 
 Address = IPv4Address | IPv6Address
 
@@ -20,7 +20,7 @@ def _family(address: Address) -> socket.AddressFamily:
 
 def open_socket(namespace: str, family: int, kind: int, protocol: int = 0) -> socket.socket:
     """A socket of the namespace with a timeout that ends a lost packet's wait."""
-    with named_netns.entered(namespace):
+    with netns.entered(namespace):
         opened = socket.socket(family, kind, protocol)
     opened.settimeout(5)
     return opened

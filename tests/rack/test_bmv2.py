@@ -15,7 +15,7 @@ from loadgen.rack.scheme_setup import switch_as
 from loadgen.workload.schemes import find_scheme
 from netclone_host.control.p4.bmv2_cli import RuntimeCli, parse_counter
 from netclone_host.errors import UserError
-from netclone_host.kernel import named_netns
+from netclone_host.kernel import netns
 from netclone_host.rack import bmv2, bmv2_live, build, programs
 from netclone_host.rack.plan import Plan, default_topology, make_plan
 from netclone_host.rack.programs import Options
@@ -44,7 +44,7 @@ def rack() -> Iterator[Plan]:
 
 
 def counter(plan: Plan, reason: int) -> int:
-    with named_netns.entered(plan.switches[0].netns), RuntimeCli() as cli:
+    with netns.entered(plan.switches[0].netns), RuntimeCli() as cli:
         text = cli.run([f"counter_read SwitchIngress.reasons {reason}"])[0]
     return parse_counter(text)
 
@@ -119,7 +119,7 @@ def test_rules_that_the_program_lacks_are_refused(rack: Plan) -> None:
 
 
 def settings(rack: Plan) -> str:
-    with named_netns.entered(rack.switches[0].netns), RuntimeCli() as cli:
+    with netns.entered(rack.switches[0].netns), RuntimeCli() as cli:
         return cli.run(["table_dump SwitchIngress.settings"])[0]
 
 
@@ -135,9 +135,9 @@ def test_down_ends_the_switch() -> None:
     plan = make_plan(random_rack_name(), default_topology(2, 1))
     build.up(plan, Options(bmv2=True))
     switch = plan.switches[0].netns
-    assert named_netns.processes_inside(switch)
+    assert netns.processes_inside(switch)
     build.down(plan.name)
-    assert not named_netns.is_namespace(switch)
+    assert not netns.is_namespace(switch)
 
 
 def test_missing_switch_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from netclone_host.cli import main
-from netclone_host.kernel import named_netns
+from netclone_host.kernel import netns
 from netclone_host.rack.journal import Journal
 from netclone_host.rack.plan import Plan
 
@@ -116,7 +116,7 @@ def test_up_refuses_bad_input_and_changes_nothing(
     assert error in done.stderr
     assert "hint: " in done.stderr
     assert not Journal(rack_name).exists
-    assert not list(named_netns.NETNS_DIR.glob(f"{rack_name}-*"))
+    assert not list(netns.NAMED.glob(f"{rack_name}-*"))
 
 
 @pytest.mark.parametrize(

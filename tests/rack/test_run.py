@@ -25,7 +25,7 @@ from loadgen.workload.records import RunRecord
 from loadgen.workload.schemes import find_scheme
 from loadgen.workload.services import parse_workload
 from netclone_host.errors import UserError
-from netclone_host.kernel import named_netns
+from netclone_host.kernel import netns
 from netclone_host.rack import build
 from netclone_host.rack.journal import Journal
 from netclone_host.rack.plan import default_topology, make_plan
@@ -53,7 +53,7 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> list[RunRecord]:
     name = random_rack_name()
     topology = default_topology(3, 2, 15)
     found = run_rack(name, topology, Options(), parse_run_options(**ASKED), None)
-    assert not list(named_netns.NETNS_DIR.glob(f"{name}-*"))
+    assert not list(netns.NAMED.glob(f"{name}-*"))
     return found
 
 
@@ -113,7 +113,7 @@ def test_a_rack_that_is_up_is_used_and_left_up(rack_name: str, tmp_path: Path) -
     assert summary["records"][0]["sent"] == record["sent"]
     assert (tmp_path / "out" / "latency.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "out" / "latency.csv").read_text().count("\n") == 2
-    assert named_netns.is_namespace(f"{rack_name}-s1")
+    assert netns.is_namespace(f"{rack_name}-s1")
 
 
 def test_a_rack_without_programs_is_refused(rack_name: str) -> None:
@@ -140,7 +140,7 @@ def test_what_a_crash_left_is_removed_before_a_run_but_not_what_is_up(rack_name:
     plan = make_plan(rack_name, default_topology(2, 1))
     build.up(plan, None)
     assert not build.clear_crashed(rack_name)
-    assert named_netns.is_namespace(plan.namespace("sw"))
+    assert netns.is_namespace(plan.namespace("sw"))
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_an_interrupted_run_takes_its_rack_down(rack_name: str, number: signal.S
     finally:
         run.kill()
     assert not Journal(rack_name).exists
-    assert not list(named_netns.NETNS_DIR.glob(f"{rack_name}-*"))
+    assert not list(netns.NAMED.glob(f"{rack_name}-*"))
 
 
 def wait_until(condition: Callable[[], bool], timeout_s: float = 60) -> None:
@@ -270,4 +270,4 @@ def test_a_window_in_which_nothing_is_due_is_a_record_too(tmp_path: Path) -> Non
     assert record.sent == record.offered_rps == 0
     assert math.isnan(record.achieved_share)
     assert (tmp_path / "out" / "summary.json").exists()
-    assert not list(named_netns.NETNS_DIR.glob(f"{name}-*"))
+    assert not list(netns.NAMED.glob(f"{name}-*"))

@@ -16,8 +16,7 @@ from netclone_host import crash_points
 from netclone_host.attach import journal as bpf_journal
 from netclone_host.attach import pins
 from netclone_host.errors import UserError
-from netclone_host.kernel import named_netns
-from netclone_host.kernel import netns as bpf_netns
+from netclone_host.kernel import netns
 from netclone_host.rack import build, programs, status
 from netclone_host.rack.journal import Journal, Step, rack_names
 from netclone_host.rack.plan import Plan, default_topology, make_plan
@@ -25,7 +24,7 @@ from netclone_host.rack.plan import Plan, default_topology, make_plan
 
 def namespaces_of(rack: str) -> list[str]:
     """Names below /run/netns that belong to the rack."""
-    return sorted(path.name for path in named_netns.NETNS_DIR.glob(f"{rack}-*"))
+    return sorted(path.name for path in netns.NAMED.glob(f"{rack}-*"))
 
 
 def plan_of_two(rack: str) -> Plan:
@@ -100,15 +99,15 @@ def test_a_second_up_is_refused_and_changes_nothing(rack_name: str) -> None:
 
 def test_a_foreign_namespace_is_neither_used_nor_removed(rack_name: str) -> None:
     foreign = f"{rack_name}-s2"
-    named_netns.create(foreign)
+    netns.create(foreign)
     try:
         with pytest.raises(UserError, match=f"namespace '{foreign}' already"):
             build.up(make_plan(rack_name, default_topology(2, 1)), None)
         assert namespaces_of(rack_name) == [foreign]
         assert build.down(rack_name) is None
-        assert named_netns.is_namespace(foreign)
+        assert netns.is_namespace(foreign)
     finally:
-        named_netns.remove(foreign)
+        netns.remove(foreign)
 
 
 def test_a_namespace_made_later_under_the_name_is_left_alone(rack_name: str) -> None:
@@ -116,16 +115,16 @@ def test_a_namespace_made_later_under_the_name_is_left_alone(rack_name: str) -> 
     build.up(plan, None)
     name = plan.namespace("s1")
     # Keep the old one alive: its inode number must not be given to the new one.
-    with named_netns.path_of(name).open():
-        named_netns.remove(name)
-        named_netns.create(name)
+    with netns.path_of(name).open():
+        netns.remove(name)
+        netns.create(name)
     try:
         left = build.down(rack_name)
         assert left is not None
         assert left.namespaces == [name]
         assert namespaces_of(rack_name) == [name]
     finally:
-        named_netns.remove(name)
+        netns.remove(name)
 
 
 def assert_clear(rack: str) -> None:
@@ -175,8 +174,8 @@ def test_damaged_and_lost_journals_of_programs_are_cleared_too(rack_name: str) -
     build.up(plan, programs.Options())
     inodes = []
     for node, text in ((plan.nodes[0], "{"), (plan.nodes[1], None), (plan.switches[0], "[]")):
-        with named_netns.entered(node.netns):
-            inodes.append(bpf_netns.current().inode)
+        with netns.entered(node.netns):
+            inodes.append(netns.current().inode)
             (attachment,) = bpf_journal.attachments(inodes[-1])
         if text is None:
             attachment.path.unlink()
@@ -194,7 +193,7 @@ def test_a_half_made_namespace_and_a_torn_journal_are_cleared(rack_name: str) ->
     journal = Journal(rack_name)
     journal.begin()
     journal.record(Step.NETNS, name=f"{rack_name}-sw")
-    named_netns.path_of(f"{rack_name}-sw").touch()  # a crash between the file and the mount
+    netns.path_of(f"{rack_name}-sw").touch()  # a crash between the file and the mount
     with journal.path.open("a") as file:
         file.write('{"step": "net')
     left = build.down(rack_name)
@@ -215,7 +214,7 @@ def test_a_failing_step_is_undone_at_once(rack_name: str) -> None:
 
 def test_processes_inside_are_named_and_not_killed(rack_name: str) -> None:
     build.up(make_plan(rack_name, default_topology(2, 1)), None)
-    with named_netns.entered(f"{rack_name}-s1"), subprocess.Popen(["sleep", "60"]) as sleeper:
+    with netns.entered(f"{rack_name}-s1"), subprocess.Popen(["sleep", "60"]) as sleeper:
         try:
             left = build.down(rack_name)
             assert left is not None
@@ -232,7 +231,7 @@ def test_racks_live_side_by_side(rack_name: str, plain_rack: Plan) -> None:
     build.up(make_plan(rack_name, default_topology(2, 1)), None)
     assert {rack_name, plain_rack.name} <= set(rack_names())
     build.down(rack_name)
-    assert all(named_netns.is_namespace(member.netns) for member in plain_rack.members)
+    assert all(netns.is_namespace(member.netns) for member in plain_rack.members)
 
 
 def test_not_root(rack_name: str, monkeypatch: pytest.MonkeyPatch) -> None:

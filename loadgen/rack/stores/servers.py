@@ -25,7 +25,7 @@ from loadgen.traffic.client_plan import ClientPlan
 from loadgen.traffic.run_record import Setting
 from loadgen.traffic.virtual_servers import VirtualServer
 from loadgen.workload.schemes import Scheme
-from netclone_host.kernel import named_netns
+from netclone_host.kernel import netns
 from netclone_host.rack import programs
 from netclone_host.rack.app_state import app_state_fds
 from netclone_host.rack.plan import Plan
@@ -134,7 +134,7 @@ def running_stores(
     with ExitStack() as undo:
         stores = []
         for node in plan.servers:
-            store = StoreProcess(load.kind, load.objects, named_netns.path_of(node.netns))
+            store = StoreProcess(load.kind, load.objects, netns.path_of(node.netns))
             undo.enter_context(store)
 
             def loaded(written: int, name: str = node.name) -> None:
