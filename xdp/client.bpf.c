@@ -2,9 +2,9 @@
 /* The client: tc gives blank requests a group and a filter table; XDP drops the response
  * to a request that was already answered. */
 #define NC_ROLE_CLIENT
-#include "netclone/state.h"
+#include "netclone/table_access.h"
 #include "netclone/client.h"
-#include "state/host.h"
+#include "targets/host.h"
 
 NC_XDP(nc_client_in)
 {

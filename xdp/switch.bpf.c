@@ -4,10 +4,10 @@
  * plain way over IPv4, then the one over IPv6, then takes the way that has everything: a part
  * each, for the verifier to walk once. */
 #define NC_ROLE_SWITCH
-#include "netclone/state.h"
+#include "netclone/table_access.h"
 #include "netclone/forward.h"
 #include "netclone/leave.h"
-#include "state/entry.h"
+#include "targets/entry.h"
 
 NC_INLINE int nc_act(nc_u32 reason, const struct nc_forward *f)
 {

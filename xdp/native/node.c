@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "netclone/state.h"
+#include "netclone/table_access.h"
 
 #include "netclone.h"
 

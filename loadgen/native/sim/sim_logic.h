@@ -10,7 +10,7 @@
 
 /* One simulated rack is one thread: its tables need no atomic instructions. */
 #define NC_SINGLE_THREAD
-#include "netclone/state.h"
+#include "netclone/table_access.h"
 #include "netclone/client.h"
 #include "netclone/rewrite.h"
 #include "netclone/server.h"

@@ -28,7 +28,7 @@ from netclone_host.kernel.objects import BPF_XDP_DEVMAP
 
 SOURCE_DIR = Path(__file__).resolve().parents[3] / "xdp"
 _INCLUDE = re.compile(r'^\s*#include\s+"(?P<name>[^"]+)"', re.MULTILINE)
-# max_entries of a map -> the macro of state/bcc.h that sets it.
+# max_entries of a map -> the macro of targets/bcc.h that sets it.
 _SIZE_MACROS = {
     MapName.GROUPS: "NC_GROUP_ENTRIES",
     MapName.FILTER: "NC_FILTER_ENTRIES",
@@ -48,7 +48,7 @@ class BccLoader:
             os.environ["BCC_KERNEL_SOURCE"] = str(tree)
         from bcc import BPF  # Debian's python3-bpfcc
 
-        flags = ["-DNC_STATE_BCC"] + [
+        flags = ["-DNC_TARGET_BCC"] + [
             f"-D{macro}={sizes[name]}" for name, macro in _SIZE_MACROS.items() if name in sizes
         ]
         with _stderr_taken() as said:

@@ -6,7 +6,7 @@
 
 #include "host.h"
 #include "identity.h"
-#include "state.h"
+#include "table_access.h"
 
 /* Spreads 32 random bits over 0 .. n-1. */
 NC_INLINE nc_u32 nc_scale(nc_u32 random, nc_u32 n)

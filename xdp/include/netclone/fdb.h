@@ -3,7 +3,7 @@
 #ifndef NETCLONE_FDB_H
 #define NETCLONE_FDB_H
 
-#include "state.h"
+#include "table_access.h"
 
 /* 48 bits, first byte of the address highest. */
 #define NC_MAC_OF(mac)                                                                             \

@@ -5,7 +5,7 @@
 #define NETCLONE_FILTER_H
 
 #include "identity.h"
-#include "state.h"
+#include "table_access.h"
 
 NC_INLINE nc_u64 *nc_filter_slot_of(struct nc_env *env, const struct nc_switch_config *cfg,
 				    nc_u8 idx, nc_u64 fingerprint)

@@ -4,7 +4,7 @@
 #ifndef NETCLONE_HEALTH_H
 #define NETCLONE_HEALTH_H
 
-#include "state.h"
+#include "table_access.h"
 
 NC_INLINE int nc_is_failed(const struct nc_health *health, nc_u64 timeout_ns, nc_u64 now_ns)
 {

@@ -14,7 +14,7 @@
 #define NETCLONE_INFLIGHT_H
 
 #include "identity.h"
-#include "state.h"
+#include "table_access.h"
 
 enum {
 	NC_SLICE_BITS = 16, /* of a slice's number, in a table word */

@@ -8,15 +8,6 @@
 #include "tables.h"
 #include "wire.h"
 
-#define NC_INLINE static inline __attribute__((always_inline, unused))
-#ifdef __clang__
-#define NC_UNROLL _Pragma("unroll")
-#else
-#define NC_UNROLL
-#endif
-#define nc_likely(x) __builtin_expect(!!(x), 1)
-#define nc_unlikely(x) __builtin_expect(!!(x), 0)
-
 enum {
 	NC_ETH_IP4 = 0x0800,
 	NC_ETH_IP6 = 0x86dd,

@@ -4,29 +4,27 @@
 #ifndef NETCLONE_SERVER_H
 #define NETCLONE_SERVER_H
 
+#include "busy.h"
 #include "host.h"
 #include "inflight.h"
 #include "reserve.h"
 
 /* Requests that wait: those in flight beyond the workers, or what the application says. */
-NC_INLINE nc_u32 nc_queue_length(struct nc_env *env, const struct nc_server_config *cfg,
-				 nc_u32 slice)
+NC_INLINE nc_u32 nc_requests_waiting(struct nc_env *env, const struct nc_server_config *cfg,
+				     nc_u32 slice)
 {
-	nc_u32 n;
-
 	if (cfg->state_source == NC_STATE_APP)
 		return nc_app_queue_length(env);
-	n = nc_inflight_total(env, cfg, slice);
-	return n > cfg->workers ? n - cfg->workers : 0;
+	return nc_queue_length(nc_inflight_total(env, cfg, slice), cfg->workers);
 }
 
 /* Whether a clone that arrives now is dropped. */
 NC_INLINE int nc_refuses_clone(struct nc_env *env, const struct nc_server_config *cfg,
-			       const struct nc_header *h, nc_u32 slice)
+			       const struct nc_header *clone, nc_u32 slice)
 {
 	if (nc_unlikely(cfg->flags & NC_HOST_RESERVE))
-		return nc_reserve_refuses(env, cfg, nc_ntohl(h->req_id), slice);
-	return nc_queue_length(env, cfg, slice) > 0;
+		return nc_reserve_refuses(env, cfg, nc_ntohl(clone->req_id), slice);
+	return nc_is_dropped(NC_CLO_CLONE, nc_requests_waiting(env, cfg, slice));
 }
 
 /* A request arrives. key: its identity (nc_inflight_key), slice: nc_slice_now.
@@ -58,7 +56,7 @@ NC_INLINE void nc_server_response(struct nc_env *env, const struct nc_server_con
 	if (nc_unlikely(cfg->flags & NC_HOST_RESERVE))
 		h->state = nc_htonl(nc_reserve_state(env, cfg, nc_ntohl(h->req_id), slice));
 	else
-		h->state = nc_htonl(nc_queue_length(env, cfg, slice));
+		h->state = nc_htonl(nc_requests_waiting(env, cfg, slice));
 	/* Ordered filter tables (section 3.7): both servers give packet k the same table. */
 	if (nc_unlikely(nc_is_multi_packet(h)) && cfg->n_filter_tables)
 		h->idx = h->pkt_index % cfg->n_filter_tables;

@@ -4,7 +4,7 @@
 #ifndef NETCLONE_SUM_H
 #define NETCLONE_SUM_H
 
-#include "state.h"
+#include "table_access.h"
 
 enum nc_sum_state {
 	NC_SUM_NONE,	  /* UDP over IPv4 without a checksum */

@@ -11,7 +11,7 @@
 #include "identity.h"
 #include "load.h"
 #include "parse.h"
-#include "state.h"
+#include "table_access.h"
 
 /* What the plain way leaves out, of the switch's own settings. */
 enum {

@@ -25,6 +25,15 @@ typedef nc_u32 nc_be32;
 #define nc_ntohs(x) nc_htons(x)
 #define nc_ntohl(x) nc_htonl(x)
 
+#define NC_INLINE static inline __attribute__((always_inline, unused))
+#ifdef __clang__
+#define NC_UNROLL _Pragma("unroll")
+#else
+#define NC_UNROLL
+#endif
+#define nc_likely(x) __builtin_expect(!!(x), 1)
+#define nc_unlikely(x) __builtin_expect(!!(x), 0)
+
 #define NC_DEFAULT_PORT 1000
 #define NC_HEADER_LEN 28
 

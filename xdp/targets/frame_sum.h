@@ -2,8 +2,8 @@
 /* nc_chunked_sum: the kernel's nc_frame_sum. A loop over packet bytes would be walked by the
  * verifier once on every path that leads to it, and BCC has no calls between functions: so the
  * bytes are copied out in chunks, and a helper adds them up. Needs nc_scratch_of(). */
-#ifndef NETCLONE_STATE_FRAME_SUM_H
-#define NETCLONE_STATE_FRAME_SUM_H
+#ifndef NETCLONE_TARGETS_FRAME_SUM_H
+#define NETCLONE_TARGETS_FRAME_SUM_H
 
 enum {
 	NC_SUM_CHUNK = 512,	/* the most that bpf_csum_diff takes before kernel 6.12 */

@@ -2,8 +2,8 @@
 /* The tables as plain arrays: one struct nc_env is one switch, one server or one client,
  * with a clock of its own. A table that a role does not have is left 0; its look-ups
  * return 0. */
-#ifndef NETCLONE_STATE_NATIVE_H
-#define NETCLONE_STATE_NATIVE_H
+#ifndef NETCLONE_TARGETS_NATIVE_H
+#define NETCLONE_TARGETS_NATIVE_H
 
 #define NC_PART NC_INLINE
 

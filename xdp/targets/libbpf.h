@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The tables as BTF-defined maps. The loader sets max_entries of nc_groups, nc_filter,
  * nc_clone_ports and nc_ports to what the topology needs. */
-#ifndef NETCLONE_STATE_LIBBPF_H
-#define NETCLONE_STATE_LIBBPF_H
+#ifndef NETCLONE_TARGETS_LIBBPF_H
+#define NETCLONE_TARGETS_LIBBPF_H
 
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the server's and the client's entry points share: a tc program rewrites the header
  * of a packet on its way out, and its checksum with it. */
-#ifndef NETCLONE_STATE_HOST_H
-#define NETCLONE_STATE_HOST_H
+#ifndef NETCLONE_TARGETS_HOST_H
+#define NETCLONE_TARGETS_HOST_H
 
 #include "entry.h"
 #include "../include/netclone/host.h"

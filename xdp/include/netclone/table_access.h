@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The only door from the logic to the tables. A target defines NC_STATE to its file in
- * state/, which provides, for `struct nc_env *env` (opaque to the logic: which switch, which
- * host; kernel programs have one set of tables and pass 0):
+/* The only door from the logic to the tables. One file of targets/ provides, for
+ * `struct nc_env *env` (opaque to the logic: which switch, which host; kernel programs have
+ * one set of tables and pass 0):
  *
  *   switch  const struct nc_switch_config *nc_switch_cfg_of(env)
  *           const struct nc_group *nc_group_of(env, grp)      GrpT
@@ -32,8 +32,8 @@
  * It also says what NC_PART is: a function that is called where the target has calls, so that
  * the verifier looks at it once and not on every path that leads to it. It knows nothing of
  * its arguments then: pointers are checked for 0. */
-#ifndef NETCLONE_STATE_H
-#define NETCLONE_STATE_H
+#ifndef NETCLONE_TABLE_ACCESS_H
+#define NETCLONE_TABLE_ACCESS_H
 
 #include "checksum.h"
 #include "counters.h"
@@ -42,12 +42,12 @@
 
 struct nc_env;
 
-#if defined(NC_STATE_BCC)
-#include "../../state/bcc.h"
+#if defined(NC_TARGET_BCC)
+#include "../../targets/bcc.h"
 #elif defined(__bpf__)
-#include "../../state/libbpf.h"
+#include "../../targets/libbpf.h"
 #else
-#include "../../state/native.h"
+#include "../../targets/native.h"
 #endif
 
 /* Atomic on a slot shared by all CPUs; each returns what was there before. With

@@ -3,8 +3,8 @@
  * file, not in macros: every accessor is written out, and the loader hands over one flat
  * text. The loader defines NC_GROUP_ENTRIES,
  * NC_FILTER_ENTRIES and NC_PORT_ENTRIES to what the topology needs. */
-#ifndef NETCLONE_STATE_BCC_H
-#define NETCLONE_STATE_BCC_H
+#ifndef NETCLONE_TARGETS_BCC_H
+#define NETCLONE_TARGETS_BCC_H
 
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>
