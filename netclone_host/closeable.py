@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from typing import Self
 
 
-class Closing(ABC):
+class Closeable(ABC):
     """Open since it was made; a `with` block closes it at its end."""
 
     @abstractmethod

@@ -10,13 +10,13 @@ import os
 from loadgen.native.io_structs import SocketOptions
 from loadgen.native.traffic_library import traffic_library
 from loadgen.traffic.endpoints import Endpoint, native_peer
-from netclone_host.closeable import Closing
+from netclone_host.closeable import Closeable
 from netclone_host.errors import UserError
 
 BUFFER_BYTES = 8 << 20
 
 
-class UdpIo(Closing):
+class UdpIo(Closeable):
     """A UDP socket as the hot loops' back end (`struct lg_io`); close it after them.
 
     Raises `UserError` when it cannot be opened: port in use, no such address or namespace.

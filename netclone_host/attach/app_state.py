@@ -15,7 +15,7 @@ from pathlib import Path
 
 from netclone_host.attach import pins
 from netclone_host.attach.tables import MapName
-from netclone_host.closeable import Closing
+from netclone_host.closeable import Closeable
 from netclone_host.errors import UserError
 from netclone_host.kernel import netns, objects
 
@@ -27,7 +27,7 @@ def pin_path(ifname: str) -> Path:
     return pins.directory(netns.current_inode(), ifname) / MapName.APP_STATE
 
 
-class AppState(Closing):
+class AppState(Closeable):
     """The queue length of the server that is attached to an interface.
 
     with AppState("eth0") as state:

@@ -20,7 +20,7 @@ from pathlib import Path
 from netclone_host import crash_points
 from netclone_host.attach import journal, pins, precheck
 from netclone_host.attach import request as requests
-from netclone_host.attach.detach import undo
+from netclone_host.attach.detach import release, undo
 from netclone_host.attach.journal import Attachment, Port
 from netclone_host.attach.loaders.base import LoadedObject
 from netclone_host.attach.loaders.choice import loader_of
@@ -208,7 +208,7 @@ class _Installation:
 
     def _remove_links(self) -> None:
         for port in self._attachment.ports:
-            xdp.release(self._attachment.link_pin(port), port.xdp_program)
+            release(self._attachment.link_pin(port), port.xdp_program)
 
     def _displace(self, port: Port) -> None:
         """--force: what the check before found is taken off, and put back on failure."""
@@ -219,4 +219,8 @@ class _Installation:
 
 
 def _mode_error(mode: XdpMode, unavailable: ModeUnavailable) -> UserError:
-    return UserError(f"{mode} XDP is not available on {unavailable.reason}", unavailable.hint)
+    message = f"{mode} XDP is not available on {unavailable.reason}"
+    if mode is XdpMode.GENERIC:
+        return UserError(message, unavailable.hint or "see 'netclone-host doctor'")
+    others = [unavailable.hint] if unavailable.hint else []
+    return UserError(message, ", or ".join([*others, "give --mode generic"]))

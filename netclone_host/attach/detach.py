@@ -81,7 +81,7 @@ def undo(attachment: Attachment, namespace: netns.NetnsId) -> None:
     live = attachment.is_of(namespace)
     # The last port attached goes first: clients' before servers'.
     for port in reversed(attachment.ports):
-        xdp.release(attachment.link_pin(port), port.xdp_program)
+        release(attachment.link_pin(port), port.xdp_program)
         crash_points.reached(f"detach-link-{port.name}")
     if live:
         present = set(interfaces.indices().values())
@@ -91,6 +91,24 @@ def undo(attachment: Attachment, namespace: netns.NetnsId) -> None:
     pins.remove(Path(attachment.pin_dir))
     crash_points.reached("detach-pins")
     attachment.forget()
+
+
+def release(link_pin: Path, program_id: int) -> None:
+    """Take the pinned link of a program off its interface, if there is one, and remove its pin.
+    Of a link with another program, which is not ours, only the pin goes.
+
+    The pin's removal alone would do it too, but in the background: the program would still be
+    there when this returns, and in the way of the next. It comes last, because somebody else may
+    hold the link too, and without its pin nobody finds it again.
+    """
+    try:
+        with objects.opened_link(link_pin) as (link, info):
+            if info.program_id == program_id:
+                objects.detach_link(link)
+                crash_points.reached(f"off-{link_pin.name}")
+            link_pin.unlink(missing_ok=True)
+    except FileNotFoundError:
+        return
 
 
 def _undo_tc(port: Port) -> None:
@@ -104,7 +122,7 @@ def _undo_tc(port: Port) -> None:
 
 def _forget(attachment: Attachment) -> None:
     for port in attachment.ports:
-        xdp.release(attachment.link_pin(port), port.xdp_program)
+        release(attachment.link_pin(port), port.xdp_program)
     pins.remove(Path(attachment.pin_dir))
     attachment.forget()
 

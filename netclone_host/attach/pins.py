@@ -3,18 +3,16 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 from pathlib import Path
 
 from netclone_host.errors import MissingFeatureError
+from netclone_host.kernel import objects
 
 LINK = "link-"
 """Link pins are called that and the interface, maps by their own names."""
 
 _MAP = "nc_"
-_BPF_FS_MAGIC = 0xCAFE4A11
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 def bpffs() -> Path:
@@ -35,17 +33,13 @@ def is_namespace(directory: Path) -> bool:
     return directory.name.removeprefix("net-").isdecimal()
 
 
-def is_mounted(path: Path) -> bool:
-    """Whether a BPF file system is mounted there (statfs f_type)."""
-    buffer = ctypes.create_string_buffer(256)
-    if _libc.statfs(os.fsencode(path), buffer) < 0:
-        return False
-    return int.from_bytes(buffer.raw[: ctypes.sizeof(ctypes.c_long)], "little") == _BPF_FS_MAGIC
+def is_mounted() -> bool:
+    return objects.is_bpffs(bpffs())
 
 
 def require_mounted() -> None:
     path = bpffs()
-    if not is_mounted(path):
+    if not is_mounted():
         raise MissingFeatureError(
             f"no BPF file system is mounted at {path}",
             hint=f"mount it: mount -t bpf bpf {path} ('ip netns exec' hides it: use "

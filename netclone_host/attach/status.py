@@ -110,7 +110,7 @@ def _filters_stand(attachment: Attachment) -> bool:
 
 
 def _health_from_afar(attachment: Attachment) -> str:
-    if not pins.is_mounted(pins.bpffs()):
+    if not pins.is_mounted():
         return "unknown"
     for port in attachment.ports:
         try:

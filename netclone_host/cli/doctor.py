@@ -9,7 +9,7 @@ import sys
 
 import click
 
-from netclone_host.kernel import probes
+from netclone_host.attach import requirements
 
 
 @click.command()
@@ -17,7 +17,7 @@ from netclone_host.kernel import probes
 def doctor(as_json: bool) -> None:
     """Try everything that NetClone needs on this machine, and say what to do about what is
     missing. Exit status 1 if something needed is."""
-    findings = probes.examine()
+    findings = requirements.examine()
     if as_json:
         click.echo(json.dumps([dataclasses.asdict(finding) for finding in findings], indent=1))
     else:
@@ -27,7 +27,7 @@ def doctor(as_json: bool) -> None:
         sys.exit(1)
 
 
-def _print(finding: probes.Finding) -> None:
+def _print(finding: requirements.Finding) -> None:
     verdict = "ok" if finding.ok else "missing" if finding.needed else "absent"
     click.echo(f"{verdict:<8}{finding.name:<16}{finding.detail}")
     if finding.hint:

@@ -18,7 +18,7 @@ from typing import Any
 from pyroute2 import IPRoute
 
 from netclone_host.errors import UserError
-from netclone_host.kernel import netns
+from netclone_host.kernel import netns, xdp
 
 MAX_NAME = 15  # IFNAMSIZ - 1
 _SIOCETHTOOL = 0x8946
@@ -146,7 +146,5 @@ def gro_enabled(name: str) -> bool:
 
 def peer_has_xdp(interface: Interface) -> bool:
     """Whether the other end of a veth has an XDP program in native mode."""
-    from netclone_host.kernel import xdp
-
     with _peer_namespace(interface) as there:
         return there and xdp.query(interface.peer_ifindex).native_id != 0

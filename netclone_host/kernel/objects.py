@@ -21,6 +21,8 @@ from typing import TypeVar
 from netclone_host.kernel import libbpf
 
 NAME_LEN = 16
+_BPF_FS_MAGIC = 0xCAFE4A11
+_libc = ctypes.CDLL(None, use_errno=True)
 BPF_XDP_DEVMAP, BPF_XDP = 33, 37  # enum bpf_attach_type
 
 
@@ -198,6 +200,14 @@ def _no_more(link_id: int) -> bool:
     except OSError:
         return True
     return False
+
+
+def is_bpffs(path: Path) -> bool:
+    """Whether a BPF file system is mounted there (statfs f_type)."""
+    buffer = ctypes.create_string_buffer(256)
+    if _libc.statfs(os.fsencode(path), buffer) < 0:
+        return False
+    return int.from_bytes(buffer.raw[: ctypes.sizeof(ctypes.c_long)], "little") == _BPF_FS_MAGIC
 
 
 @contextlib.contextmanager

@@ -9,9 +9,7 @@ import errno
 import os
 from ctypes import c_uint8, c_uint32
 from dataclasses import dataclass
-from pathlib import Path
 
-from netclone_host import crash_points
 from netclone_host.errors import UserError
 from netclone_host.kernel import libbpf, objects
 
@@ -69,7 +67,8 @@ def query(ifindex: int) -> Attached:
 class ModeUnavailable(Exception):
     """The driver, or the interface as it is set up, does not take the mode.
 
-    `reason` is the kernel's own sentence where it has one; `hint` what would help.
+    `reason` is the kernel's own sentence where it has one; `hint` what would help, empty if
+    nothing is known to.
     """
 
     def __init__(self, reason: str, hint: str) -> None:
@@ -90,24 +89,6 @@ def attach(program_fd: int, ifindex: int, mode: XdpMode) -> int:
         raise _why(error, program_fd, ifindex, mode) from None
 
 
-def release(link_pin: Path, program_id: int) -> None:
-    """Take the pinned link of a program off its interface, if there is one, and remove its pin.
-    Of a link with another program, which is not ours, only the pin goes.
-
-    The pin's removal alone would do it too, but in the background: the program would still be
-    there when this returns, and in the way of the next. It comes last, because somebody else may
-    hold the link too, and without its pin nobody finds it again.
-    """
-    try:
-        with objects.opened_link(link_pin) as (link, info):
-            if info.program_id == program_id:
-                objects.detach_link(link)
-                crash_points.reached(f"off-{link_pin.name}")
-            link_pin.unlink(missing_ok=True)
-    except FileNotFoundError:
-        return
-
-
 def _why(error: OSError, program_fd: int, ifindex: int, mode: XdpMode) -> ModeUnavailable:
     """A link gets only a number back from the kernel; the older way of attaching gets a
     sentence. So that way is tried, for the sentence."""
@@ -126,20 +107,20 @@ def _why(error: OSError, program_fd: int, ifindex: int, mode: XdpMode) -> ModeUn
         reason = f"the driver has no {mode} XDP"
     else:
         reason = os.strerror(error.errno or 0)
-    return ModeUnavailable(reason, _hint(reason, mode))
+    return ModeUnavailable(reason, _hint(reason))
 
 
-def _hint(reason: str, mode: XdpMode) -> str:
+def _hint(reason: str) -> str:
     lowered = reason.lower()
     if "peer mtu" in lowered:
-        return "lower the MTU of the veth's other end to 3498 or less, or give --mode generic"
+        return "lower the MTU of the veth's other end to 3498 or less"
     if "mtu" in lowered:
-        return "lower the MTU of the interface to 1500, or give --mode generic"
+        return "lower the MTU of the interface to 1500"
     if "queue" in lowered:
-        return "give it as many receive queues as its peer has transmit queues, or --mode generic"
+        return "give it as many receive queues as its peer has transmit queues"
     if "lro" in lowered or "hw-gro" in lowered:
-        return "switch large receive offload off (ethtool -K IFACE lro off), or --mode generic"
-    return "give --mode generic" if mode is XdpMode.NATIVE else "see 'netclone-host doctor'"
+        return "switch large receive offload off (ethtool -K IFACE lro off)"
+    return ""
 
 
 @dataclass

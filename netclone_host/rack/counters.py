@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from netclone_host import counters
 from netclone_host.attach import status
-from netclone_host.closeable import Closing
+from netclone_host.closeable import Closeable
 from netclone_host.rack import bmv2_live, programs
 from netclone_host.rack.plan import Plan
 
@@ -15,7 +15,7 @@ Snapshot = Mapping[str, int]
 """`<node>.<hook>.<reason>` -> packets, such as `sw.ingress.cloned`; zeros left out."""
 
 
-class Counting(Closing):
+class Counting(Closeable):
     """Reads the counters of a rack whose programs are attached."""
 
     def __init__(self, plan: Plan) -> None:

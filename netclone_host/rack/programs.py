@@ -160,9 +160,9 @@ def _switch_request(plan: Plan, switch: SwitchNode, options: Options) -> AttachR
 
 def _mount_bpffs() -> None:
     """Mount the BPF file system where there is none, as systemd would have; it stays."""
-    path = pins.bpffs()
-    if pins.is_mounted(path):
+    if pins.is_mounted():
         return
+    path = pins.bpffs()
     libc = ctypes.CDLL(None, use_errno=True)
     if not path.is_dir() or libc.mount(b"bpf", os.fsencode(path), b"bpf", 0, None):
         pins.require_mounted()

@@ -13,8 +13,7 @@ from netclone_host.attach.attach import AttachRequest, attach
 from netclone_host.attach.detach import detach
 from netclone_host.attach.loaders import choice
 from netclone_host.attach.roles import Role
-from netclone_host.kernel import headers as kernel_headers
-from netclone_host.kernel import netns
+from netclone_host.kernel import kernel_headers, netns
 from tests.bench import results
 
 OUT = Path("out/bench/attach.json")

@@ -30,10 +30,10 @@ from netclone_host.attach.loaders.libbpf import OBJECT_DIR, load_object
 from netclone_host.attach.roles import Role
 from netclone_host.counters import Hook
 from netclone_host.errors import NetcloneError
-from netclone_host.kernel import instructions, netns, objects
-from netclone_host.kernel.instructions import ProgramType
+from netclone_host.kernel import netns, objects, tiny_programs
 from netclone_host.kernel.maps import Map
 from netclone_host.kernel.testrun import TcAction, XdpAction, prog_test_run
+from netclone_host.kernel.tiny_programs import ProgramType
 from netclone_host.kernel.xdp import XdpMode
 from netclone_host.wire import Clo, Header, Type
 from tests.bench import results
@@ -226,7 +226,7 @@ def _counter(loaded: LoadedObject, path: PacketPath) -> int:
 def _empty(stack: ExitStack, kind: ProgramType, verdict: int) -> int:
     # A tail call is only between programs of one attach type; libbpf gives XDP its own.
     attach_type = objects.BPF_XDP if kind is ProgramType.XDP else 0
-    fd = instructions.load(kind, "nc_empty", instructions.returning(verdict), attach_type)
+    fd = tiny_programs.load(kind, "nc_empty", tiny_programs.returning(verdict), attach_type)
     stack.callback(os.close, fd)
     return fd
 

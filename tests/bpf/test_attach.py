@@ -14,7 +14,7 @@ import pytest
 from netclone_host import topology
 from netclone_host.attach import encoding, status, tables
 from netclone_host.attach.attach import AttachRequest, Mode, attach
-from netclone_host.attach.detach import detach
+from netclone_host.attach.detach import detach, release
 from netclone_host.attach.roles import Role
 from netclone_host.attach.table_access import pinned_config, pinned_map, pinned_table
 from netclone_host.attach.tables import MapName
@@ -62,7 +62,7 @@ def test_a_released_link_is_off_at_once(host: str) -> None:
     for _ in range(20):
         attachment = attach(server(host)).attachment
         port = attachment.ports[0]
-        xdp.release(attachment.link_pin(port), port.xdp_program)
+        release(attachment.link_pin(port), port.xdp_program)
         assert mode_of(host) == []
         detach(host)
 
@@ -322,11 +322,11 @@ def test_two_servers_attach_at_once(namespace: Namespace) -> None:
 def test_bcc_loads_the_same_text(switch_ports: list[str]) -> None:
     """The other loader: the same tables filled, the same programs on every port."""
     from netclone_host.attach.loaders import choice
-    from netclone_host.kernel import headers
+    from netclone_host.kernel import kernel_headers
 
     if not choice.has_bcc():
         pytest.skip("needs BCC (python3-bpfcc)")
-    if not headers.running_kernel_has_headers() and headers.installed() is None:
+    if not kernel_headers.running_kernel_has_headers() and kernel_headers.installed() is None:
         pytest.skip("needs kernel headers (linux-headers-*)")
     result = attach(switch(loader="bcc"))
     assert (result.attachment.loader, result.mode) == ("bcc", "native")

@@ -23,7 +23,7 @@ from netclone_host.attach import status as state
 from netclone_host.attach.loaders import bcc, choice
 from netclone_host.cli import main
 from netclone_host.errors import UserError
-from netclone_host.kernel import headers, interfaces, privilege, xdp
+from netclone_host.kernel import interfaces, kernel_headers, privilege, xdp
 
 from .conftest import TOPOLOGY, Namespace, run
 
@@ -450,8 +450,8 @@ def test_bcc_without_kernel_headers(
     refused: Callable[..., None], host: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("BCC_KERNEL_SOURCE", raising=False)
-    monkeypatch.setattr(headers, "running_kernel_has_headers", lambda: False)
-    monkeypatch.setattr(headers, "installed", lambda: None)
+    monkeypatch.setattr(kernel_headers, "running_kernel_has_headers", lambda: False)
+    monkeypatch.setattr(kernel_headers, "installed", lambda: None)
     refused(
         "attach", host, *SERVER, "--loader", "bcc",
         error="BCC needs kernel headers, and none are installed",

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from netclone_host.attach import requirements
 from netclone_host.cli import main
-from netclone_host.kernel import netns, probes
+from netclone_host.kernel import netns
 
 
 def test_a_machine_that_runs_these_tests_has_all_that_is_needed(clean_slate: None) -> None:
@@ -33,9 +34,9 @@ def test_what_is_missing_has_a_hint(
 
 
 def test_it_leaves_nothing_behind(clean_slate: None) -> None:
-    probes.examine()  # opens what stays open: libraries
+    requirements.examine()  # opens what stays open: libraries
     before, descriptors = netns.current(), open_files()
-    probes.examine()
+    requirements.examine()
     assert netns.current() == before
     assert len(open_files()) <= len(descriptors)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from netclone_host.kernel.headers import merge
+from netclone_host.kernel.kernel_headers import merge
 
 
 def write(path: Path, text: str) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from netclone_host.attach.roles import Role
-from netclone_host.closeable import Closing
+from netclone_host.closeable import Closeable
 from netclone_host.kernel.maps import Map
 
 MapSizes = Mapping[str, int]
@@ -18,7 +18,7 @@ MapSizes = Mapping[str, int]
 
 
 @dataclass
-class LoadedObject(Closing):
+class LoadedObject(Closeable):
     """Loaded programs and maps of one role. Owns the file descriptors."""
 
     programs: dict[str, int]

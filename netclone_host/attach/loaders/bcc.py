@@ -19,13 +19,15 @@ from pathlib import Path
 from typing import Any
 
 from netclone_host.attach.loaders.base import LoadedObject, MapSizes
+from netclone_host.attach.loaders.libbpf import OBJECT_DIR
 from netclone_host.attach.roles import PROGRAMS, Role
 from netclone_host.attach.tables import MapName
 from netclone_host.errors import MissingFeatureError, PrivilegeError, UserError, VerifierError
-from netclone_host.kernel import headers, libbpf, verifier_log
+from netclone_host.kernel import kernel_headers, libbpf, verifier_log
 from netclone_host.kernel.maps import Map
 from netclone_host.kernel.objects import BPF_XDP_DEVMAP
 
+_HEADER_TREES = OBJECT_DIR.parent / "kernel-headers"
 SOURCE_DIR = Path(__file__).resolve().parents[3] / "xdp"
 _INCLUDE = re.compile(r'^\s*#include\s+"(?P<name>[^"]+)"', re.MULTILINE)
 # max_entries of a map -> the macro of targets/bcc.h that sets it.
@@ -43,7 +45,7 @@ class BccLoader:
     def load(self, role: Role, sizes: MapSizes) -> LoadedObject:
         """Takes a few seconds. The module's own file descriptors are duplicated, because
         they go with it."""
-        tree = headers.source_tree()
+        tree = kernel_headers.source_tree(_HEADER_TREES)
         if tree is not None:
             os.environ["BCC_KERNEL_SOURCE"] = str(tree)
         from bcc import BPF  # Debian's python3-bpfcc

@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from netclone_host.closeable import Closing
+from netclone_host.closeable import Closeable
 from netclone_host.errors import UserError
 
 COMMAND = "simple_switch_CLI"
@@ -42,7 +42,7 @@ class Node:
     ports: tuple[int, ...]
 
 
-class RuntimeCli(Closing):
+class RuntimeCli(Closeable):
     """Talks to one running simple_switch through its Thrift port. The command line is started
     with the first command and ends with this object."""
 

@@ -13,7 +13,6 @@ import platform
 import re
 from pathlib import Path
 
-from netclone_host.attach.loaders.libbpf import OBJECT_DIR
 from netclone_host.errors import MissingFeatureError
 
 SOURCES = Path("/usr/src")
@@ -34,8 +33,9 @@ def installed() -> tuple[Path, Path] | None:
     return max(found)[1:] if found else None
 
 
-def source_tree() -> Path | None:
-    """What BCC_KERNEL_SOURCE has to be; None if BCC finds the headers by itself.
+def source_tree(cache: Path) -> Path | None:
+    """What BCC_KERNEL_SOURCE has to be; None if BCC finds the headers by itself. A tree that has
+    to be put together for that is kept in `cache`.
 
     MissingFeatureError if there are none at all.
     """
@@ -47,7 +47,7 @@ def source_tree() -> Path | None:
             "BCC needs kernel headers, and none are installed",
             hint="apt install linux-headers-$(dpkg --print-architecture), or --loader libbpf",
         )
-    tree = OBJECT_DIR.parent / "kernel-headers" / parts[0].name
+    tree = cache / parts[0].name
     if not tree.exists():
         _build(tree, parts)
     return tree
