@@ -61,9 +61,7 @@ class Asked:
         """Where the requests come from. Raises `UserError`."""
         anywhere = "::" if targets[0].is_ip6 else "0.0.0.0"
         if io.is_xdp and self.source is None:
-            raise UserError(
-                "frames need the address that they come from", "give the interface's with --from"
-            )
+            raise UserError("af_xdp needs a source address", "give the interface's with --from")
         port = XDP_PORT if io.is_xdp else 0
         return parse_endpoint(self.source or anywhere, parse_netns(self.netns), port)
 
@@ -88,17 +86,27 @@ class Asked:
 
 
 @click.command()
-@click.option("--server", "servers", multiple=True, required=True, help="A server, by id in order.")
+@click.option(
+    "--server",
+    "servers",
+    multiple=True,
+    required=True,
+    help="A server; repeat in the order of ids.",
+)
 @click.option("--scheme", default="baseline", show_default=True, help=", ".join(SCHEMES))
 @click.option("--rate", type=float, help="Requests per second.")
 @click.option("--load", type=float, help="Instead: share of all workers' time (0.3).")
 @click.option("--workers", type=click.IntRange(1), default=15, show_default=True)
-@click.option("--service", default="exp:25us", show_default=True, help="What the servers take.")
+@click.option(
+    "--service", default="exp:25us", show_default=True, help="Service times of the servers."
+)
 @click.option("--jitter", default="none", show_default=True, help="PxM, as the servers have it.")
 @click.option(
-    "--draw-at-client", is_flag=True, help="Send the service time along, one for both copies."
+    "--draw-at-client", is_flag=True, help="Send the service time along, the same to every server."
 )
-@click.option("--time-scale", type=float, default=1.0, show_default=True, help="Of the servers.")
+@click.option(
+    "--time-scale", type=float, default=1.0, show_default=True, help="As the servers have it."
+)
 @click.option("--duration", default="5s", show_default=True, help="Measured window.")
 @click.option("--warmup", default="500ms", show_default=True)
 @click.option(
@@ -107,12 +115,12 @@ class Asked:
 @click.option("--threads", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--from", "source", help="Local address.  [default: any]")
 @click.option("--late", default="100us", show_default=True, help="A send later than this is late.")
-@click.option("--busy", is_flag=True, help="Never sleep; takes a core a thread.")
+@click.option("--busy", is_flag=True, help="Never sleep; takes a core per thread.")
 @click.option("--netns", help="Network namespace to work in.")
 @click.option("--seed", type=int, default=1, show_default=True)
-@click.option("--no-probe", is_flag=True, help="Do not ask first whether the servers answer.")
+@click.option("--no-probe", is_flag=True, help="Skip the check that every server answers.")
 @io_options
-@click.option("--trace", "trace_to", help="One 40-byte entry an answer (docs/loadgen.md).")
+@click.option("--trace", "trace_to", help="Write a 40-byte entry per answer (docs/loadgen.md).")
 @click.option(
     "--json",
     "json_to",

@@ -16,16 +16,25 @@ from netclone_host.durations import whole_number
 
 @click.command()
 @click.option("--listen", required=True, help="Address and port (default port 1000).")
-@click.option("--server", "servers", multiple=True, required=True, help="A server, by id in order.")
 @click.option(
-    "--slots", default="15", show_default=True, help="Requests at once a server: N or N,N,.."
+    "--server",
+    "servers",
+    multiple=True,
+    required=True,
+    help="A server; repeat in the order of ids.",
 )
 @click.option(
-    "--timeout", default="5s", show_default=True, help="A lost copy's slot is free again."
+    "--slots", default="15", show_default=True, help="Requests at once per server: N or N,N,.."
+)
+@click.option(
+    "--timeout",
+    default="5s",
+    show_default=True,
+    help="An unanswered request then gives its slot back.",
 )
 @click.option("--netns", help="Network namespace to work in.")
 @click.option("--busy", is_flag=True, help="Never sleep; takes a whole core.")
-@click.option("--duration", help="End after this; else with SIGINT or SIGTERM.")
+@click.option("--duration", help="End after this.  [default: at SIGINT or SIGTERM]")
 @click.option(
     "--json",
     "json_to",

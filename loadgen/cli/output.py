@@ -23,7 +23,7 @@ def _number(value: float, digits: int = 1) -> str:
 
 
 def print_records(records: Sequence[RunRecord]) -> None:
-    """One row a run."""
+    """One row per run."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("scheme")
     for name in (

@@ -35,12 +35,14 @@ from netclone_host.errors import UserError
 @click.option(
     "--time-scale", type=float, default=1.0, show_default=True, help="Stretches services."
 )
-@click.option("--stamp", is_flag=True, help="No server program: write SID and STATE here.")
+@click.option(
+    "--stamp", is_flag=True, help="Do the part of the server program: write SID and STATE."
+)
 @click.option("--busy", is_flag=True, help="Never sleep; takes a whole core.")
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--netns", help="Network namespace to work in.")
 @io_options
-@click.option("--duration", help="End after this; else with SIGINT or SIGTERM.")
+@click.option("--duration", help="End after this.  [default: at SIGINT or SIGTERM]")
 @click.option(
     "--json",
     "json_to",
@@ -74,7 +76,7 @@ def server(
     if io.is_xdp:
         refuse(
             ["stamp"],
-            "is what --io af_xdp does in any case: what it sends passes no program",
+            "is implied by --io af_xdp, whose frames pass no server program",
             "omit it",
         )
     runner: VirtualServers | SpinServer

@@ -107,7 +107,7 @@ def _numbers(text: str, what: str) -> tuple[float, ...]:
     show_default=True,
 )
 @click.option("--loads", help=f"Shares of the capacity.  [default: {DEFAULT_LOADS}]")
-@click.option("--rates", help="Instead: requests per second, real ones.")
+@click.option("--rates", help="Instead of loads: requests per second of real time.")
 @click.option("--service", default="exp:25us", show_default=True, help="synthetic: service times.")
 @click.option("--jitter", default="0.01x15", show_default=True, help="synthetic: PxM.")
 @click.option("--time-scale", type=float, help="synthetic: stretch.  [default: calibrated]")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Processors that stay awake while something is measured on them.
 
-A processor without work goes to sleep, and whoever wakes it waits: for some microseconds where it
-sleeps deeply, and in a virtual machine until the hypervisor finds it a processor again, which on
-a busy host takes milliseconds. A rack of emulated servers is idle most of the time, so that this
-would be in all its latencies.
+An idle processor goes to sleep, and whoever wakes it waits: some microseconds if it sleeps deeply,
+and in a virtual machine until the hypervisor finds it a processor again, which takes milliseconds
+on a busy host. A rack of emulated servers is idle most of the time, so this would show in all its
+latencies.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _END_S = 2.0
 def processors_awake() -> Iterator[None]:
     """Inside the block no processor that this process may use sleeps deeply.
 
-    The kernel is asked for it (needs root). In a virtual machine, whose kernel cannot
-    help it, a process spins besides on each processor at the lowest priority, which yields to
-    everything else: outside of all control groups, among which it would have the whole share of its
-    own, and not under a CPU quota, which it would use up. What cannot be had is done without.
+    The kernel is asked for it (needs root). In a virtual machine the kernel has no say, so a
+    process also spins on each processor at the lowest priority and yields to everything else. It
+    runs outside all control groups, where it would get a full share of its own, and never under a
+    CPU quota, which it would use up. Whatever is not available is skipped.
     """
     with ExitStack() as undo:
         with suppress(OSError):
@@ -52,7 +52,8 @@ def processors_awake() -> Iterator[None]:
 
 @contextmanager
 def _spinning(roots: list[Path]) -> Iterator[None]:
-    """In the groups `roots`. It ends with this process, however that ends: what it reads does."""
+    """Spins in the groups `roots`. The spinner ends with this process, however that ends: its
+    standard input closes."""
     allowed = ",".join(map(str, sorted(os.sched_getaffinity(0))))
     library = str(library_path("loadgen"))
     process = subprocess.Popen(
@@ -60,7 +61,7 @@ def _spinning(roots: list[Path]) -> Iterator[None]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        start_new_session=True,  # its interrupts, and its share of a processor, are not ours
+        start_new_session=True,  # our interrupts and our share of a processor are not its own
     )
     assert process.stdout is not None
     try:
@@ -81,7 +82,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _is_virtual() -> bool:
-    """As the processor tells it; elsewhere than on x86 not known, and not assumed."""
+    """As the processor reports it; unknown outside x86, and then not assumed."""
     with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             if line.startswith("flags"):
@@ -90,8 +91,8 @@ def _is_virtual() -> bool:
 
 
 def _cpu_groups() -> list[list[Path]]:
-    """The control groups that may rule this process's processor time: of each hierarchy the one
-    that it is in, and those around it, out to what is seen as the root."""
+    """The control groups that may govern this process's processor time: in each hierarchy its own,
+    and those around it up to what it sees as the root."""
     chains = []
     with suppress(OSError):
         for line in _OWN_GROUPS.read_text().splitlines():
@@ -119,12 +120,12 @@ def _has_quota(chains: list[list[Path]]) -> bool:
 
 
 def _shares(group: Path) -> bool:
-    """Whether the group has a share of the processors of its own, which only roots have not."""
+    """Whether the group has a share of the processors of its own: all but roots do."""
     v1 = (group / "cpu.shares").exists() and not (group / "release_agent").exists()
     return v1 or (group / "cpu.weight").exists()
 
 
 def _ways_out(chains: list[list[Path]]) -> list[Path] | None:
-    """The roots to go to, to be in no group that has a share; None if they are not to be seen."""
+    """The roots to move to, so as to be in no group with a share; None if they are not visible."""
     roots = [chain[-1] for chain in chains if any(map(_shares, chain))]
     return None if any(map(_shares, roots)) else roots

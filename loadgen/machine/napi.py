@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Where and when an interface's receive processing (NAPI) runs, for benchmarks and experiments.
 
-Threaded, it runs in kernel threads, which can be kept off the core of the program that is
-measured, as the interrupts of a network card can.
+Threaded, it runs in kernel threads, which can be kept off the core of the measured program as the
+interrupts of a network card can.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def set_attribute(namespace: Path, ifname: str, name: str, value: int) -> None:
 
 
 def run_on_core(namespace: Path, ifname: str, core: int) -> None:
-    """Receive processing in threads on `core`, before everything ordinary there, as an
-    interrupt goes before it. Until the interface is removed. Raises OSError."""
+    """Receive processing in threads on `core`, ahead of everything ordinary there, as an
+    interrupt would be; until the interface is removed. Raises OSError."""
     set_attribute(namespace, ifname, "threaded", 1)
     with netns.entered(namespace):
         pids = _threads(ifname)
@@ -66,6 +66,6 @@ def run_on_core(namespace: Path, ifname: str, core: int) -> None:
 
 
 def coalesce(namespace: Path, ifname: str, time_ns: int) -> None:
-    """The interface is polled `time_ns` after a packet instead of for each; 0: as it comes."""
+    """The interface is polled `time_ns` after a packet instead of at each; 0: at once."""
     set_attribute(namespace, ifname, "gro_flush_timeout", time_ns)
     set_attribute(namespace, ifname, "napi_defer_hard_irqs", 1000 if time_ns else 0)

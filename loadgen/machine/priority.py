@@ -12,7 +12,7 @@ NICENESS = -15
 
 
 def prefer_this_thread(*, sleeps: bool) -> None:
-    """Asks for this thread to be scheduled before ordinary ones; without privilege, nothing.
+    """Asks for this thread to be scheduled before ordinary ones; does nothing without privilege.
 
     A thread that `sleeps` until the next packet or timer gets a real-time priority, so
     that it runs when it wakes; one that never sleeps would starve the rest with it.
@@ -26,7 +26,7 @@ def prefer_this_thread(*, sleeps: bool) -> None:
 
 
 def waited_for_processor_ns() -> int:
-    """For how long this thread has been ready to run so far while others ran; 0 where the kernel
+    """For how long this thread has so far been ready to run while others ran; 0 where the kernel
     does not tell."""
     try:
         return int(Path("/proc/thread-self/schedstat").read_text().split()[1])

@@ -3,9 +3,9 @@
 these control groups, until its standard input ends or its parent is gone. Started by
 loadgen/machine/awake.py; nothing else is imported here, so that it begins at once.
 
-It is a process of its own since a priority counts only inside a scheduling group: the kernel
-first divides a processor among groups (control groups, or sessions where it groups by them), and
-one of which nothing runs but a spinner would have its full share.
+It is a process of its own because a priority counts only inside a scheduling group: the kernel
+first divides a processor among groups (control groups, or sessions where it groups by them), and a
+group in which only a spinner runs would get its full share.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LOWEST, _USUAL = "19", "0"
 
 
 def main(library: str, cpus: str, groups: list[str]) -> None:
-    """Says one line when it spins. Raises `OSError` where it may not be in a group."""
+    """Prints one line once it spins. Raises `OSError` where it may not join a group."""
     parent = os.getppid()
     for group in groups:
         Path(group, "cgroup.procs").write_text("0")
@@ -41,14 +41,15 @@ def main(library: str, cpus: str, groups: list[str]) -> None:
 
 
 def _set_group(niceness: str) -> None:
-    with contextlib.suppress(OSError):  # of a kernel that does not group by sessions
+    with contextlib.suppress(OSError):  # a kernel that does not group by sessions
         _AUTOGROUP.write_text(niceness)
 
 
 def _hurry() -> None:
-    """A thread must run to end, and at the lowest priority on a busy processor that takes long."""
+    """A thread has to run in order to end, which takes long at the lowest priority on a busy
+    processor."""
     _set_group(_USUAL)
-    with contextlib.suppress(OSError):  # without the right to it
+    with contextlib.suppress(OSError):  # not permitted
         for task in Path("/proc/self/task").iterdir():
             os.sched_setaffinity(int(task.name), range(os.sysconf("SC_NPROCESSORS_CONF")))
             os.sched_setscheduler(int(task.name), os.SCHED_OTHER, os.sched_param(0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a sweep over the rack came to: a table, and files to keep."""
+"""The results of `rack run`: a table, and files to keep."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from loadgen.workload.user_files import atomic_file
 
 
 def table(records: Sequence[RunRecord], title: str) -> Table:
-    """One row a run; times in microseconds of the unstretched service."""
+    """One row per run; times in microseconds of the unstretched service."""
     out = Table(title=title, title_justify="left")
     out.add_column("load", justify="right")
     out.add_column("scheme")
@@ -52,7 +52,7 @@ def _us(value: float) -> str:
 
 
 def write_all(directory: Path, records: Sequence[RunRecord], settings: dict[str, Any]) -> None:
-    """`summary.json`, `latency.csv` and `latency.png` in `directory`, which is made if need be."""
+    """`summary.json`, `latency.csv` and `latency.png` in `directory`, created if need be."""
     directory.mkdir(parents=True, exist_ok=True)
     write_csv(directory / "latency.csv", records)
     _plot(directory / "latency.png", records, settings)
@@ -83,7 +83,7 @@ def p99_ratios(records: Sequence[RunRecord]) -> list[dict[str, Any]]:
 
 
 def _plot(path: Path, records: Sequence[RunRecord], settings: dict[str, Any]) -> None:
-    """p99 and median over the achieved rate, one curve a scheme."""
+    """p99 and median over the achieved rate, one curve per scheme."""
     with axes(path, columns=2) as (left, right):
         for ax, key, name in ((left, "p99_us", "p99"), (right, "p50_us", "median")):
             for position, scheme in enumerate(dict.fromkeys(r.scheme for r in records)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""How much time must be stretched for a rack of 90 workers to fit on this machine.
+"""By how much time is stretched so that a rack of 90 workers fits on this machine.
 
 Service times are multiplied by the time scale and rates divided by it, so that queues
 and utilisation stay what they are while the packets' cost becomes small beside the services.
@@ -17,10 +17,10 @@ from loadgen.workload.services import Workload
 # Share of what the machine can carry that the busiest run may ask for; the queues in front of
 # the processors then add little to the latencies of a stretched rack.
 TARGET_SHARE = 0.3
-# Of a run that its servers cannot keep up with anyway: its latency is that of their queues.
+# The same where the servers cannot keep up anyway: the latency is that of their queues.
 OVERLOADED_SHARE = 0.6
 MIN_SCALE = 1.0
-# Of the processors' time: clients and servers wait for each other now and then.
+# Usable share of the processors' time: clients and servers wait for each other now and then.
 PARALLEL_SHARE = 0.7
 # A delay of the machine (a scheduler's slice) must be short beside a stretched service.
 MACHINE_DELAY_NS = 100_000.0
@@ -40,9 +40,9 @@ class Calibration:
 def carried(seen_rps: float, cost_s: float, processors: int) -> float:
     """Requests per second of a machine that has nothing else to do.
 
-    What came through while other programs ran says too little; the processor time that it
-    took says more, but not all where the kernel counts interrupts apart. So the former
-    bounds the latter. The generator has no use for more than two processors.
+    What came through while other programs ran is too low an estimate. The processor time that
+    it took gives a better one, but misses interrupts where the kernel counts them apart, so the
+    former bounds the latter. The generator has no use for more than two processors.
     """
     if cost_s <= 0:
         return seen_rps

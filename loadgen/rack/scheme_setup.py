@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a scheme needs of a rack that is up: the switch's flags, or a coordinator."""
+"""Sets up a rack for a scheme: the flags of its programs, and a coordinator."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _flags_as(plan: Plan, scheme: Scheme) -> Iterator[None]:
 
 
 def _check_counts(config: tables.ServerConfig) -> None:
-    """The rack's application tells how many requests wait, and not how many it holds."""
+    """The rack's application reports how many requests wait, not how many are in flight."""
     if config.state_source == tables.StateSource.APP:
         raise UserError(
             "netclone+reserve needs servers whose programs count requests in flight",

@@ -2,9 +2,9 @@
 """AF_XDP sockets beside the role's own program, as a back end of the hot loops.
 
 The role's program (`netclone-host attach`) stays on the interface and decides on every
-packet; what it delivers then goes to the AF_XDP socket of its queue. What is sent by
-AF_XDP passes no tc program, so that clients draw GRP themselves, and servers write SID
-and STATE themselves and tell their queue's length (`--state app`).
+packet; what it delivers goes to the AF_XDP socket of the packet's queue. Frames sent by
+AF_XDP pass no tc program: clients draw GRP themselves, and servers write SID and STATE
+themselves and report the length of their queue (`--state app`).
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class XdpIo:
             if server.state_source != StateSource.APP:
                 raise UserError(
                     f"the server program on {ifname} counts requests by itself, but responses "
-                    "sent by AF_XDP pass it by",
+                    "sent by AF_XDP bypass it",
                     f"attach it with '--state app': netclone-host detach {ifname}, then attach",
                 )
             return 0, server.n_filter_tables

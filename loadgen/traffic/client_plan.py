@@ -22,34 +22,34 @@ class ClientPlan:
     scheme: Scheme
     rate_rps: float
     duration_s: float
-    """Of the measured window, which begins after `warmup_s`."""
+    """Length of the measured window, which begins after `warmup_s`."""
     warmup_s: float = 0.0
     arrivals: Arrivals = POISSON
     seed: int = 1
     start_ns: int = 0
     """CLOCK_MONOTONIC at which the schedule begins; 0: as soon as the sockets are open."""
     late_s: float = 100e-6
-    """A request sent later than this after its time is late."""
+    """A request that leaves more than this after its time is late."""
     quiet_s: float = 1.0
-    """After the end: wait for answers until none came for so long,"""
+    """After the end: wait for answers until none has come for this long,"""
     drain_s: float = 30.0
-    """and not longer than this."""
+    """and no longer than this."""
     stamp_groups: int = 0
     """Number of groups to draw GRP from; 0 leaves the stamping to the client's program."""
     filter_tables: int = 2
     payload_len: int = PAYLOAD_LEN
     threads: int = 1
-    """Streams a client node."""
+    """Streams per client node."""
     busy: bool = False
-    """Never sleep between requests (needs a core a thread)."""
+    """Never sleep between requests (needs a core per thread)."""
     keen: bool = False
     """Sleep, but spin through the last 150 us before each request."""
     saturate: bool = False
     """As fast as it goes, without a schedule."""
     kernel_timestamps: bool = True
     draw_at_client: Workload | None = None
-    """Service times are drawn by the client, the same for both copies of a request."""
+    """Service times are drawn by the client, the same for every server that gets the request."""
     mix: Mix | None = None
     io: IoOptions = SOCKET
     trace_fds: tuple[int, ...] = ()
-    """One a stream: gets a `struct lg_trace_entry` an answer."""
+    """One per stream; gets a `struct lg_trace_entry` per answer."""

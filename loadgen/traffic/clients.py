@@ -34,7 +34,7 @@ from netclone_host.errors import UserError
 
 START_DELAY_S = 0.05
 START_DELAY_STREAM_S = 1e-3
-"""Further, for each stream: threads take time to start."""
+"""More for each stream: threads take time to start."""
 MAX_STREAMS = 1024
 
 
@@ -115,7 +115,8 @@ def run_clients(
 
 
 def _run(threads: Sequence[LoopThread], stop: Stop) -> None:
-    """To their end, or an interruption's; what they use may be freed then."""
+    """Returns at their end, or once an interruption has ended them: then what they use may be
+    freed."""
     try:
         for thread in threads:
             thread.start()

@@ -41,7 +41,7 @@ class CoordinatorStats:
     redundant_responses: int
     stale_responses: int
     timeouts: int
-    """Copies that were never answered."""
+    """Originals and clones that were never answered."""
     invalid: int
     send_errors: int
     max_queue: int

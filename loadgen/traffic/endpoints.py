@@ -34,7 +34,7 @@ class Endpoint:
 
 
 def native_peer(endpoint: Endpoint) -> AlignedPeer:
-    """The address for the hot loops. Raises `UserError` for what is no IP address."""
+    """The address for the hot loops. Raises `UserError` for anything but an IP address."""
     peer = AlignedPeer()
     if traffic_library().lg_peer_parse(
         ctypes.byref(peer), endpoint.ip.encode(), ctypes.c_uint16(endpoint.port)

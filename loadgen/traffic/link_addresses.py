@@ -19,7 +19,7 @@ def set_macs(
     peers: ctypes.Array[AlignedPeer], endpoints: Sequence[Endpoint], client: Endpoint, ifname: str
 ) -> None:
     """Writes each endpoint's MAC address into its peer, from the neighbour table of `ifname`
-    in `client`'s namespace. They are there once the servers were probed.
+    in `client`'s namespace, which a probe of the servers fills.
 
     Raises `UserError` for one that is not a neighbour.
     """
@@ -28,7 +28,7 @@ def set_macs(
         mac = table.get(endpoint.ip)
         if mac is None:
             raise UserError(
-                f"{endpoint.ip} is no neighbour on {ifname}",
+                f"{endpoint.ip} is not a neighbour on {ifname}",
                 "AF_XDP needs servers on the same link; check the path with ping",
             )
         peer.peer.mac[:] = bytes.fromhex(mac.replace(":", ""))

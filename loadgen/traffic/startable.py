@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What does its work beside the caller between the start and the end of a `with` block."""
+"""Objects that work in the background from the start to the end of a `with` block."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Startable(ABC):
 
     @abstractmethod
     def stop(self) -> object:
-        """Ends; once, or whenever."""
+        """Ends; may be called again."""
 
     def __enter__(self) -> Self:
         self.start()

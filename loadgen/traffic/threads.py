@@ -16,8 +16,8 @@ POLL_S = 0.001
 
 
 class LoopThread(threading.Thread):
-    """A thread of which it is known when it is over, also by one who was interrupted while waiting:
-    Python 3.11's `join` then takes a running thread for ended, and what it uses would be freed."""
+    """A thread whose end is known even to a caller that was interrupted while waiting for it:
+    Python 3.11's `join` then considers a running thread ended, and what it uses would be freed."""
 
     def __init__(self, loop: Callable[[], object], name: str) -> None:
         super().__init__(name=name, daemon=True)
@@ -25,7 +25,7 @@ class LoopThread(threading.Thread):
         self.over = threading.Event()
 
     def start(self) -> None:
-        """As a thread's; one that cannot start is over."""
+        """Starts it; a thread that cannot start is over."""
         try:
             super().start()
         except BaseException:
@@ -41,8 +41,8 @@ class LoopThread(threading.Thread):
             self.over.set()
 
     def wait_out(self) -> None:
-        """Waits until it is over, whatever comes meanwhile; that is raised afterwards. It must
-        have been told to stop."""
+        """Waits until it is over; an interruption is raised afterwards. Tell the loop to stop
+        first."""
         interruption: BaseException | None = None
         while not self.over.is_set():
             try:
@@ -54,7 +54,7 @@ class LoopThread(threading.Thread):
 
 
 class NativeThread:
-    """A hot loop of C in a thread of its own, until the flag that it looks at is set."""
+    """A hot loop of C in a thread of its own, until the flag that it watches is set."""
 
     def __init__(self, name: str) -> None:
         """`name` as errors give it."""
@@ -78,7 +78,7 @@ class NativeThread:
         ready: Callable[[], bool] = lambda: True,
         undo: Callable[[], None],
     ) -> None:
-        """Calls `loop`, which returns 0 or -errno; comes back when it is `ready`. `prefer`,
+        """Calls `loop`, which returns 0 or -errno; returns when it is `ready`. `prefer`,
         `sleeps`: its priority. If it ended before it was ready, `undo` is called, and
         `UserError` raised."""
         self.stop_flag.value = 0

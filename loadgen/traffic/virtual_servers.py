@@ -7,7 +7,7 @@ Use::
                              workload, time_scale=200)
     with servers:                      # sockets are open and answering inside
         ...
-    servers.stats                      # one ServerStats a server, after the end
+    servers.stats                      # one ServerStats per server, after the end
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class VirtualServer:
     """True: no server program is attached, the server does its part itself: it drops
     clones while its queue is not empty, and writes SID and STATE."""
     app_state_fd: int | None = None
-    """Descriptor of the mmap-able array `nc_app_state` (attach --state app): gets the queue's
-    length. Stays the caller's."""
+    """Descriptor of the mmap-able array `nc_app_state` (attach --state app), which gets the length
+    of the queue. Stays the caller's."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class VirtualServers(Startable):
         return sum(n.received - sum(getattr(n, end) for end in ended) for n in self._nodes)
 
     def stop(self) -> list[ServerStats]:
-        """Stops answering, closes the sockets, and returns one entry a server."""
+        """Stops answering, closes the sockets, and returns one entry per server."""
         if self._thread.is_running:
             try:
                 self._thread.stop()

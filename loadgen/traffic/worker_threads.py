@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """A server whose workers really work: threads of C that take requests from one FCFS queue.
 
-For real hardware: a dispatcher and W worker threads want W + 1 cores. The service itself is
+For real hardware: a dispatcher and W worker threads need W + 1 cores. The service itself is
 `lg_spin_run` (spin for a drawn time, by the clock) or a store (loadgen/rack/stores).
 """
 
@@ -28,8 +28,8 @@ class WorkerServer(Startable):
     """Dispatcher, queue and workers around an operation that a subclass gives."""
 
     spins = False
-    """The operation keeps a core busy, and whoever interrupts it prolongs the service: its threads
-    go before ordinary ones, in real time if that leaves a core to the rest."""
+    """The operation keeps a core busy, and an interruption prolongs the service: its threads take
+    precedence over ordinary ones, with real-time priority if that leaves a core to the rest."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class WorkerServer(Startable):
         seed: int = 1,
         busy: bool = False,
     ) -> None:
-        """`busy`: dispatcher and idle workers poll; they want a core each."""
+        """`busy`: dispatcher and idle workers poll; they need a core each."""
         self._server = server
         self._seed = seed
         self._busy = busy

@@ -11,7 +11,7 @@
 ``weibull:0.5:25us``                    shape, then the mean
 ``twopoint:0.01:15:25us``               probability of a slow one, how many times as long as
                                         a fast one it takes, then the mean of all
-``trace:FILE``                          durations of a file in order, one a line
+``trace:FILE``                          durations of a file in order, one per line
 ======================================  ====================================================
 """
 
@@ -235,12 +235,13 @@ def _read_trace(text: str, name: str) -> Distribution:
         reason = error.strerror if isinstance(error, OSError) else "not a text file"
         raise UserError(
             f"distribution '{text}': cannot read '{name}': {reason}",
-            "give a text file with one duration a line, such as 25us",
+            "give a text file with one duration per line, such as 25us",
         ) from error
     values = _trace_values(name, lines)
     if not values:
         raise UserError(
-            f"distribution '{text}': '{name}' has no durations", "one duration a line, such as 25us"
+            f"distribution '{text}': '{name}' has no durations",
+            "one duration per line, such as 25us",
         )
     return Distribution(text.strip(), Kind.TRACE, (), np.array(values, dtype=np.float64))
 

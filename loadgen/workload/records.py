@@ -25,7 +25,7 @@ class RunRecord:
 
     sent = answered + unanswered. `redundant` counts responses that reached the client
     after the first of their request; `cloned`, `clones_dropped` and `filtered` come from
-    the switch's, the servers' and the switch's counters (of the simulator: its model).
+    the switch's, the servers' and the switch's counters (for the simulator, its model's).
     """
 
     source: str
@@ -141,7 +141,7 @@ def write_json(path: Path, records: Iterable[RunRecord]) -> None:
 
 
 def write_csv(path: Path, records: Iterable[RunRecord]) -> None:
-    """One line a record with a heading, as pandas.read_csv takes it; whole or not at all."""
+    """One line per record under a heading, as pandas.read_csv expects it; whole or not at all."""
     with atomic_file(path) as out:
         writer = csv.DictWriter(out, _CSV_FIELDS, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
@@ -165,7 +165,7 @@ def read_json(path: Path) -> list[RunRecord]:
 
 
 _LARGEST = 1e30
-"""Nothing that is measured comes near it, and sums of many are still numbers."""
+"""No measurement comes near it, and sums of many are still finite."""
 
 _JSON_TYPES: dict[str, type | tuple[type, ...]] = {
     "str": str, "bool": bool, "int": int, "float": (int, float),
@@ -173,8 +173,8 @@ _JSON_TYPES: dict[str, type | tuple[type, ...]] = {
 
 
 def _from_plain(value: object, annotation: str) -> object:
-    """The field's value of what `_plain` made of it; `annotation`: `str`, `bool`, `int`, `float`
-    or a `dict[str, ...]` of one of them. Raises `TypeError` for a value of another type."""
+    """Turns what `_plain` made of a field back into its value; `annotation`: `str`, `bool`, `int`,
+    `float` or a `dict[str, ...]` of one of them. Raises `TypeError` for a value of another type."""
     if annotation.startswith("dict[str, "):
         of_items = annotation.removeprefix("dict[str, ").removesuffix("]")
         if not isinstance(value, dict):
@@ -194,7 +194,7 @@ def _from_plain(value: object, annotation: str) -> object:
 
 
 def _is_text(value: str) -> bool:
-    """JSON can name halves of characters, which are no text."""
+    """JSON can encode lone surrogates, which are not text."""
     return not any("\ud800" <= character <= "\udfff" for character in value)
 
 

@@ -14,7 +14,7 @@ from typing import IO, Any
 from netclone_host.errors import UserError
 
 MAX_BYTES = 256 << 20
-"""More than any file of records or durations has: the path may lead to a device without end."""
+"""More than any file of records or durations holds; the path may lead to an endless device."""
 
 
 def read_text(path: Path) -> str:
@@ -34,7 +34,7 @@ def _is_special(path: Path) -> bool:
 
 def require_writable(path: Path, *, directory: bool = False) -> None:
     """`UserError` if no file could be written to `path` now, or, with `directory`, no file in it
-    (it is made if need be). Asked before a measurement, not after it."""
+    (created if need be). Called before a measurement, not after it."""
     problem = ""
     target = Path(os.path.realpath(path))
     holds = target if directory and target.exists() else target.parent
@@ -58,9 +58,9 @@ def require_writable(path: Path, *, directory: bool = False) -> None:
 def atomic_file(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
     """A file that appears under `path` only when it is complete.
 
-    Written beside it, synced, then renamed; of a link, what it points to is replaced. A device or
-    a pipe is written to directly. Raises `UserError` (disk full, no permission) and leaves what
-    was there before.
+    Written beside it, synced, then renamed; a link stays, and what it points to is replaced. A
+    device or a pipe is written to directly. Raises `UserError` (disk full, no permission) and
+    leaves what was there before.
     """
     target = Path(os.path.realpath(path))
     try:

@@ -181,7 +181,7 @@ def test_frames_need_an_address() -> None:
     words = ("client", "--server", "10.9.0.2", "--rate", "10", "--io", "af_xdp")
     result = CliRunner().invoke(main, [*words, "--interface", IFNAME])
     assert result.exit_code == 2
-    assert result.output.startswith("error: frames need the address that they come from")
+    assert result.output.startswith("error: af_xdp needs a source address")
 
 
 def test_linux_gets_the_packets_again_afterwards(pair: Pair) -> None:
@@ -207,7 +207,7 @@ def test_errors(pair: Pair) -> None:
         XdpIo(client, "nosuch0")
     with pytest.raises(UserError, match="needs an interface"):
         run_clients(plan(IoOptions("af_xdp")), [client], [pair.server.endpoint()])
-    with pytest.raises(UserError, match="is no neighbour"):
+    with pytest.raises(UserError, match="is not a neighbour"):
         run_clients(plan(AF_XDP), [client], [type(client)("10.9.0.77")])
     with netns.entered(pair.server.netns):
         detach.detach(IFNAME)

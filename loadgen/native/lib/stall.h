@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Stalls of the machine, told apart from a generator that is slow: time in which a thread did not
- * run although it was to. A hypervisor that takes the virtual processor away, another program on
+/* Stalls of the machine, told apart from a generator that is slow: time in which a thread should
+ * have run and did not. A hypervisor that takes the virtual processor away, another program on
  * the core or a late timer make what is due meanwhile late, and no generator can help it.
  *
  * The evidence is not that something was late (a slow generator would excuse itself with it), but

@@ -15,7 +15,7 @@
 #define KEEN_NS 150000ULL
 /* LG_CLIENT_SATURATE keeps so many requests on their way: fewer than the 256 packets that one
  * end of a veth pair holds, so that "as fast as it goes" is not "as fast as it loses".
- * What has not come for FORGIVE_NS is taken for lost. */
+ * What has not come for FORGIVE_NS is considered lost. */
 #define SATURATE_WINDOW 192
 #define FORGIVE_NS 100000000ULL
 #define COUNT_ONE_BY_ONE 10000000

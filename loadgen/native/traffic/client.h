@@ -4,7 +4,7 @@
  * Request i is scheduled at a time that does not depend on when anything was sent or
  * answered; its latency is counted from that time, so that neither a slow generator nor a
  * slow server can hide waiting. loadgen/traffic/clients.py fills the structs
- * (native/client_structs.py mirrors them) and calls lg_client_run() in one thread a stream. */
+ * (native/client_structs.py mirrors them) and calls lg_client_run() in one thread per stream. */
 #ifndef LG_CLIENT_H
 #define LG_CLIENT_H
 
@@ -52,8 +52,8 @@ struct lg_client_config {
 	uint64_t late_ns;		 /* a send this long after its time is late */
 	struct lg_dist gap;		 /* between bursts, mean 1/rate x burst */
 	uint32_t burst;			 /* requests scheduled at once */
-	int32_t trace_fd;		 /* -1: none; else struct lg_trace_entry, one an answer */
-	uint32_t draw_service;		 /* 1: `service` is drawn here, one for both copies */
+	int32_t trace_fd;		 /* -1: none; else struct lg_trace_entry, one per answer */
+	uint32_t draw_service;		 /* 1: `service` is drawn here, the same for every server */
 	uint32_t reserved;
 	struct lg_dist service;
 	struct lg_mix mix;

@@ -50,7 +50,7 @@ static bool fill(struct client *c, uint8_t *payload, uint64_t sched_ns)
 	return true;
 }
 
-/* Servers of the copies of one request; returns how many copies. */
+/* Whom the packets of one request go to; returns how many there are. */
 static uint32_t choose(struct client *c, bool write, const struct lg_peer *to[2])
 {
 	const struct lg_client_config *cfg = c->cfg;
@@ -126,15 +126,15 @@ static void book_gaps(struct client *c, const struct pending *p, uint64_t begin_
 	c->last_unheld_ns = unheld_ns;
 }
 
-/* Books one copy, whose send began at `begin_ns` and ended at `at_ns`: then it is sent. The second
- * copy of a request only counts as a copy. */
+/* Books one packet, whose send began at `begin_ns` and ended at `at_ns`: then it is sent. A clone
+ * counts in copies_sent alone. */
 static void book_sent(struct client *c, const struct pending *p, uint64_t begin_ns, uint64_t at_ns)
 {
 	struct lg_client_result *res = c->res;
 	uint64_t late_ns = at_ns > p->sched_ns ? at_ns - p->sched_ns : 0;
 
 	res->copies_sent++;
-	if (p->second)
+	if (p->clone)
 		return;
 	book_gaps(c, p, begin_ns);
 	if (!is_measured(c, p->sched_ns))
@@ -146,15 +146,15 @@ static void book_sent(struct client *c, const struct pending *p, uint64_t begin_
 		res->max_late_ns = late_ns;
 }
 
-/* The next copy cannot be sent. Its request has left all the same if another copy does. */
+/* The next packet cannot be sent. Its request has left all the same if its clone does. */
 static void skip(struct client *c, int error)
 {
 	const struct pending *p = &c->pending[c->tx_from++];
 
 	c->res->send_errors++;
 	c->res->send_errno = error;
-	if (!p->second && c->tx_from < c->tx_n && c->pending[c->tx_from].second)
-		c->pending[c->tx_from].second = false;
+	if (!p->clone && c->tx_from < c->tx_n && c->pending[c->tx_from].clone)
+		c->pending[c->tx_from].clone = false;
 }
 
 void client_push(struct client *c)

@@ -10,11 +10,11 @@
 #include "client.h"
 #include "client_trace.h"
 
-/* A copy that is prepared in io->tx and not yet sent; the back end may take the packet's
- * memory away when it is. */
+/* A packet that is prepared in io->tx and not yet sent; the back end may take its memory away
+ * when it is. */
 struct pending {
 	uint64_t sched_ns;
-	bool second; /* of c-clone's two copies */
+	bool clone; /* the second packet of c-clone */
 };
 
 struct client {
@@ -32,13 +32,13 @@ struct client {
 	uint64_t send_until_ns;
 	uint64_t cpu_start_ns;
 	uint64_t all_answered;	/* warm-up included */
-	uint32_t tx_from, tx_n; /* copies prepared and not yet sent */
+	uint32_t tx_from, tx_n; /* packets prepared and not yet sent */
 	struct pending pending[LG_IO_BATCH];
 	_Alignas(8) uint8_t template[LG_PAYLOAD_LEN];
 	uint64_t last_rx_ns;
 	uint64_t last_unheld_ns; /* the last send, at its due time if a stall held it */
 	uint32_t received;	 /* packets, since the last look for stalls */
-	uint64_t forgiven;	 /* taken for lost, by LG_CLIENT_SATURATE */
+	uint64_t forgiven;	 /* considered lost, by LG_CLIENT_SATURATE */
 };
 
 static inline bool is_measured(const struct client *c, uint64_t sched_ns)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One entry an answered request into a file, through a buffer. */
+/* One entry per answered request, buffered, into a file. */
 #ifndef LG_TRACE_H
 #define LG_TRACE_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The `af_xdp` back end: frames by AF_XDP sockets, one a receive queue, all in one thread.
+/* The `af_xdp` back end: frames by AF_XDP sockets, one per receive queue, all in one thread.
  *
  * The interface keeps the role's own XDP program: after its verdict it hands the packets to
  * the sockets through the map `nc_xsks`, whose descriptor is given here. What is sent this
- * way passes no tc program, so that the caller stamps the header itself. */
+ * way passes no tc program: the caller stamps the header itself. */
 #ifndef LG_IO_XDP_H
 #define LG_IO_XDP_H
 

@@ -42,7 +42,7 @@ static int make_umem(struct xdp_queue *q)
 	return xsk_umem__create(&q->umem, q->area, AREA_BYTES, &q->fill, &q->completion, &config);
 }
 
-/* A failed bind spoils the memory's registration, so that each mode starts anew. */
+/* A failed bind spoils the memory's registration, so each mode starts over. */
 static int open_mode(struct xdp_queue *q, const char *ifname, uint32_t number, uint16_t mode)
 {
 	int error = make_umem(q);

@@ -17,7 +17,7 @@ TIMEOUT_S = 60.0
 
 
 def _row(parts: list[bytes | objects.Bytes], n: int) -> bytes:
-    """`n` requests in a row: fixed texts, and one row of each array a request."""
+    """`n` requests in a row: fixed texts, and one row of each array per request."""
     columns = [
         np.broadcast_to(np.frombuffer(part, dtype=np.uint8), (n, len(part)))
         if isinstance(part, bytes)
@@ -32,7 +32,7 @@ def _request(kind: StoreKind, first: int, n: int) -> tuple[bytes, bytes]:
     keys, values = objects.keys(first, n), objects.values(first, n)
     if kind is StoreKind.MEMCACHED:
         body = _row([b"set ", keys, b" 0 0 64 noreply\r\n", values, b"\r\n"], n)
-        # A no-op behind the silent writes: its answer says that they are done.
+        # A no-op behind the silent writes: its answer means that they are done.
         return body + b"mn\r\n", b"MN\r\n"
     head = b"*%d\r\n$4\r\nMSET\r\n" % (2 * n + 1)
     return head + _row([b"$16\r\n", keys, b"\r\n$64\r\n", values, b"\r\n"], n), b"+OK\r\n"

@@ -89,7 +89,7 @@ class StoreProcess(Startable):
             command = [
                 self._program, "-s", path, "-m", str(self._memory_mb), "-t", "4", "-u", "root",
             ]  # fmt: skip
-        # A sweep that is killed stops nothing any more: the kernel ends its stores then.
+        # A sweep that is killed cannot stop its stores: the kernel ends them.
         command = ["setpriv", "--pdeathsig", "KILL", *command]
         if self._netns is not None:
             command = ["nsenter", f"--net={self._netns}", *command]
