@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 
 packages=(
     build-essential
+    shellcheck
     clang clang-format llvm libclang-rt-14-dev # BPF objects, lint, fuzzers
     libbpf-dev libbpf1 libelf-dev zlib1g-dev   # the loader
     libxdp-dev                                 # AF_XDP

@@ -417,9 +417,8 @@ def test_without_privilege_status_still_answers(host: str, tmp_path: Path) -> No
     assert netclone_host("attach", host, *SERVER).exit_code == 0
     child = os.fork()
     if child == 0:
-        tmp_path.parent.parent.chmod(0o755)
-        tmp_path.parent.chmod(0o755)
-        tmp_path.chmod(0o755)
+        for path in (tmp_path, *tmp_path.parents[:-2]):  # below /tmp
+            path.chmod(0o755)
         os.setresgid(65534, 65534, 65534)
         os.setresuid(65534, 65534, 65534)
         status, stats = netclone_host("status", "--json"), netclone_host("stats", host)
