@@ -10,6 +10,7 @@
 
 #include "lib/clock.h"
 #include "job.h"
+#include "netclone/busy.h"
 #include "outbox.h"
 
 /* Longest sleep: *stop is looked at this often. */
@@ -48,10 +49,16 @@ static void job_free(struct server *s, struct job *j)
 		free(j);
 }
 
+/* Requests that are not in service: STATE. */
+static uint32_t queue_length(const struct node *n)
+{
+	return (uint32_t)n->waiting.count;
+}
+
 static void publish(struct node *n)
 {
 	if (n->pub->app_state)
-		*n->pub->app_state = (uint32_t)n->waiting.count;
+		*n->pub->app_state = queue_length(n);
 }
 
 /* Puts the response into the node's next send. */
@@ -69,7 +76,7 @@ static void respond(struct node *n, const struct job *j)
 	h->type = NC_TYPE_RESP;
 	if (n->pub->flags & LG_SERVER_STAMP) {
 		h->sid = nc_htonl(n->pub->sid);
-		h->state = nc_htonl((uint32_t)n->waiting.count);
+		h->state = nc_htonl(queue_length(n));
 	}
 }
 
@@ -143,7 +150,7 @@ static void admit(struct server *s, struct node *n, const struct lg_rx *rx)
 	if (n->last_arrival_ns && s->cfg->arrival_gap && rx->ns > n->last_arrival_ns)
 		lg_hist_add(s->cfg->arrival_gap, rx->ns - n->last_arrival_ns);
 	n->last_arrival_ns = rx->ns;
-	if (h->clo == NC_CLO_CLONE && n->waiting.count && pub->flags & LG_SERVER_STAMP) {
+	if (pub->flags & LG_SERVER_STAMP && nc_is_dropped(h->clo, queue_length(n))) {
 		pub->counts.clones_dropped++;
 		return;
 	}

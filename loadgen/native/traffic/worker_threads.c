@@ -11,6 +11,7 @@
 
 #include "lib/clock.h"
 #include "job.h"
+#include "netclone/busy.h"
 
 #define NAP_MS 20
 /* Two readings of the clock with nothing between them are tens of ns apart, where the processor
@@ -55,10 +56,10 @@ struct lg_dist *lg_worker_service(struct lg_worker *worker)
 	return &worker->service;
 }
 
-/* Requests that no idle worker is about to take: the request queue of the paper. */
+/* Requests that no idle worker is about to take: STATE. */
 static uint32_t queue_length(const struct pool *p)
 {
-	return p->waiting.count > p->idle ? (uint32_t)(p->waiting.count - p->idle) : 0;
+	return nc_queue_length((uint32_t)p->waiting.count, p->idle);
 }
 
 static void publish(struct pool *p)
@@ -157,7 +158,7 @@ static void admit(struct pool *p, const struct lg_rx *rx)
 	if (j)
 		job_set(j, 0, rx);
 	pthread_mutex_lock(&p->lock);
-	if (cfg->stamp && h->clo == NC_CLO_CLONE && queue_length(p)) {
+	if (cfg->stamp && nc_is_dropped(h->clo, queue_length(p))) {
 		cfg->counts.clones_dropped++;
 		free(j);
 	} else if (!j || p->waiting.count >= cfg->queue_limit || job_queue_push(&p->waiting, j)) {
