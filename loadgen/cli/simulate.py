@@ -15,9 +15,10 @@ from rich.table import Table
 from loadgen.cli.output import emit_records, writable
 from loadgen.cli.progress import simulated
 from loadgen.sim.model import Fault, Model, Point, RequestClass, with_replications
-from loadgen.sim.native import SCHEMES, FaultKind
+from loadgen.sim.native import FaultKind
 from loadgen.sim.run import PointResult
 from loadgen.workload.records import write_csv
+from loadgen.workload.schemes import SCHEMES
 from loadgen.workload.services import parse_workload
 from netclone_host.durations import parse_duration_ns
 from netclone_host.errors import UserError

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Latency against throughput: a line a scheme, on a log axis, with bands over repeats.
-
-Schemes differ by dash and marker as well as by shade, so that a print in gray can be read.
-"""
+"""Latency against throughput: a line per scheme, on a log axis, with bands over repeats."""
 
 from __future__ import annotations
 
@@ -18,21 +15,13 @@ matplotlib.use("Agg")
 
 from matplotlib import pyplot as plt
 
+from loadgen.plot.style import style
 from loadgen.workload.records import RunRecord
 from loadgen.workload.user_files import atomic_file
 from netclone_host.errors import UserError
 
 matplotlib.rcParams["text.parse_math"] = False  # names and titles are no formulas
 
-# Shade (dark to light), dashes, marker; beyond the list they start again.
-_STYLES: tuple[tuple[str, str | tuple[int, tuple[int, ...]], str], ...] = (
-    ("#000000", "-", "o"),
-    ("#b30000", "--", "s"),
-    ("#0050b3", "-.", "^"),
-    ("#777777", ":", "D"),
-    ("#00796b", (0, (5, 1, 1, 1, 1, 1)), "v"),
-    ("#a06000", (0, (8, 2)), "P"),
-)
 # Two-sided 95 % quantiles of Student's t by degrees of freedom; beyond: the normal's.
 _T95 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
 _T95_LIMIT = 1.96
@@ -103,16 +92,15 @@ def plot_records(
             "give records of runs with answers; --latency p50_us is known longer than others",
         )
     figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
-    for (scheme, line), (color, dashes, marker) in zip(
-        lines.items(), _STYLES * (len(lines) // len(_STYLES) + 1), strict=False
-    ):
+    for position, (scheme, line) in enumerate(lines.items()):
+        look = style(scheme, position)
         x = [p.throughput_rps / 1e3 for p in line]
         y = [p.latency_us for p in line]
-        axes.plot(x, y, color=color, linestyle=dashes, marker=marker, markersize=5, label=scheme)
+        axes.plot(x, y, label=scheme, **look)
         if any(p.half_us for p in line):
             low = [max(p.latency_us - p.half_us, p.latency_us * 1e-2) for p in line]
             high = [p.latency_us + p.half_us for p in line]
-            axes.fill_between(x, low, high, color=color, alpha=0.18, linewidth=0)
+            axes.fill_between(x, low, high, color=look["color"], alpha=0.18, linewidth=0)
     axes.set_yscale("log")
     axes.set_xlabel("throughput (KRPS)")
     axes.set_ylabel(f"{_label(latency)} latency (us)")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""How the simulator's plots look: one style a scheme, readable without colour."""
+"""How plots look: the style of each scheme, and axes to draw on."""
 
 from __future__ import annotations
 
@@ -8,23 +8,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from loadgen.workload.schemes import SCHEMES
 from loadgen.workload.user_files import atomic_file
-
-STYLES: dict[str, dict[str, Any]] = {
-    "baseline": {"color": "#444444", "marker": "o", "linestyle": "-"},
-    "c-clone": {"color": "#c44e52", "marker": "s", "linestyle": "--"},
-    "laedge": {"color": "#8172b2", "marker": "v", "linestyle": ":"},
-    "racksched": {"color": "#937860", "marker": "D", "linestyle": "-."},
-    "netclone": {"color": "#1f5fa8", "marker": "^", "linestyle": "-"},
-    "netclone+racksched": {"color": "#2a9d5c", "marker": "P", "linestyle": "--"},
-    "netclone+reserve": {"color": "#d98b00", "marker": "*", "linestyle": "-"},
-}
-_ORDER = list(STYLES.values())
 
 
 def style(name: str, position: int = 0) -> dict[str, Any]:
     """Colour, marker and line of a scheme, or of the curve number `position`."""
-    return {**STYLES.get(name, _ORDER[position % len(_ORDER)]), "markersize": 5, "linewidth": 1.4}
+    others = list(SCHEMES.values())
+    look = SCHEMES.get(name, others[position % len(others)]).look
+    return {
+        "color": look.color,
+        "marker": look.marker,
+        "linestyle": look.dashes,
+        "markersize": 5,
+        "linewidth": 1.4,
+    }
 
 
 @contextlib.contextmanager

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 
 from loadgen.native.distribution import native_workload
 from loadgen.sim import native as simnative
-from loadgen.sim.native import FaultKind, Scheme
+from loadgen.sim.native import FaultKind
+from loadgen.workload.schemes import Party, find_scheme
 from loadgen.workload.services import Workload
 from netclone_host.durations import LONGEST_NS
 from netclone_host.errors import UserError
@@ -141,9 +142,7 @@ class Point:
 
     def check(self) -> None:
         self.model.check()
-        if self.scheme not in simnative.SCHEMES:
-            known = ", ".join(simnative.SCHEMES)
-            raise UserError(f"unknown scheme '{self.scheme}'", f"known schemes: {known}")
+        scheme = find_scheme(self.scheme)
         if self.requests > MAX_REQUESTS:
             raise UserError(
                 f"{self.requests} requests are too many", f"give {MAX_REQUESTS} or fewer"
@@ -162,14 +161,14 @@ class Point:
                 f"{LONGEST_NS * 1e-9:g} s of simulated time",
                 "give fewer requests, a higher load or shorter services",
             )
-        if self.scheme == "c-clone" and self.model.copies > len(self.model.workers):
+        if scheme.cloner is Party.CLIENT and self.model.copies > len(self.model.workers):
             raise UserError(
                 f"{self.model.copies} copies cannot go to {len(self.model.workers)} different "
                 "servers",
                 "give more --servers or fewer --copies",
             )
         alone = len(self.model.workers) < 2
-        if alone and simnative.SCHEMES[self.scheme] >= Scheme.RACKSCHED:
+        if alone and scheme.chooser is Party.SWITCH:
             raise UserError(
                 f"{self.scheme} needs two servers, a group is a pair", "give --servers 2 or more"
             )
@@ -190,7 +189,7 @@ def native_config(point: Point, replication: int) -> simnative.NativeConfig:
     """The C structure of one replication."""
     model = point.model
     config = simnative.NativeConfig(
-        scheme=simnative.SCHEMES[point.scheme],
+        scheme=find_scheme(point.scheme).simulated,
         servers=len(model.workers),
         clients=model.clients,
         racks=model.racks,

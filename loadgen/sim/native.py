@@ -18,30 +18,6 @@ MAX_CLASSES = 4
 MAX_FAULTS = 64
 
 
-class Scheme(IntEnum):
-    """`enum sim_scheme`."""
-
-    BASELINE = 0
-    CCLONE = 1
-    LAEDGE = 2
-    RACKSCHED = 3
-    NETCLONE = 4
-    NETCLONE_RACKSCHED = 5
-    NETCLONE_RESERVE = 6
-
-
-SCHEMES = {
-    "baseline": Scheme.BASELINE,
-    "c-clone": Scheme.CCLONE,
-    "laedge": Scheme.LAEDGE,
-    "racksched": Scheme.RACKSCHED,
-    "netclone": Scheme.NETCLONE,
-    "netclone+racksched": Scheme.NETCLONE_RACKSCHED,
-    "netclone+reserve": Scheme.NETCLONE_RESERVE,
-}
-"""Names on the command line, the same as everywhere."""
-
-
 class FaultKind(IntEnum):
     """`enum sim_fault_kind`."""
 

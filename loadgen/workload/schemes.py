@@ -44,11 +44,13 @@ class Simulated(IntEnum):
 
 @dataclass(frozen=True)
 class Look:
-    """A curve in every plot, told apart without colour too."""
+    """A curve in every plot. Markers and dashes differ between schemes, so that a print in gray can
+    be read."""
 
     color: str
     marker: str
-    dashes: str
+    dashes: str | tuple[int, tuple[int, ...]]
+    """As matplotlib's `linestyle`."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ def register(scheme: Scheme) -> None:
 
 
 for _scheme in (
-    Scheme("baseline", Look("#444444", "o", "-"), Simulated.BASELINE),
+    Scheme("baseline", Look("#444444", "o", (0, (8, 2))), Simulated.BASELINE),
     Scheme("c-clone", Look("#c44e52", "s", "--"), Simulated.CCLONE, cloner=Party.CLIENT),
     Scheme(
         "laedge",
@@ -131,7 +133,7 @@ for _scheme in (
     ),
     Scheme(
         "netclone+racksched",
-        Look("#2a9d5c", "P", "--"),
+        Look("#2a9d5c", "P", (0, (5, 1, 1, 1, 1, 1))),
         Simulated.NETCLONE_RACKSCHED,
         chooser=Party.SWITCH,
         cloner=Party.SWITCH,
@@ -139,7 +141,7 @@ for _scheme in (
     ),
     Scheme(
         "netclone+reserve",
-        Look("#d98b00", "*", "-"),
+        Look("#d98b00", "*", (0, (2, 1))),
         Simulated.NETCLONE_RESERVE,
         chooser=Party.SWITCH,
         cloner=Party.SWITCH,

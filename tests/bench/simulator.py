@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 
 from loadgen.sim.model import Model, Point, RequestClass
-from loadgen.sim.native import SCHEMES
 from loadgen.sim.run import run_replication
+from loadgen.workload.schemes import SCHEMES
 from loadgen.workload.services import parse_workload
 from loadgen.workload.user_files import atomic_file
 

@@ -13,8 +13,9 @@ import pytest
 from click.testing import CliRunner
 
 from loadgen.cli import main
-from loadgen.plot.latency import _STYLES, plot_records, points
+from loadgen.plot.latency import plot_records, points
 from loadgen.workload.records import RunRecord, write_json
+from loadgen.workload.schemes import SCHEMES
 from netclone_host.errors import UserError
 
 
@@ -73,8 +74,9 @@ def test_a_point_with_an_unknown_repeat_is_left_out_and_said_so(tmp_path: Path) 
 
 
 def test_styles_differ_without_colour() -> None:
-    assert len({dashes for _, dashes, _ in _STYLES}) == len(_STYLES)
-    assert len({marker for _, _, marker in _STYLES}) == len(_STYLES)
+    looks = [scheme.look for scheme in SCHEMES.values()]
+    assert len({look.dashes for look in looks}) == len(looks)
+    assert len({look.marker for look in looks}) == len(looks)
 
 
 def test_errors(tmp_path: Path) -> None:

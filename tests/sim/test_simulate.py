@@ -15,9 +15,10 @@ from click.testing import CliRunner
 from loadgen.cli import main
 from loadgen.cli.simulate import parse_outage
 from loadgen.sim.model import Fault, Model, Point, RequestClass
-from loadgen.sim.native import SCHEMES, FaultKind
+from loadgen.sim.native import FaultKind
 from loadgen.sim.run import run_points
 from loadgen.workload.records import read_json
+from loadgen.workload.schemes import SCHEMES
 from loadgen.workload.services import parse_workload
 from tests.sim.conftest import queue_model, simulate_point
 
