@@ -56,7 +56,7 @@ lint: setup
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 	clang-format --dry-run --Werror $(C_FILES)
-	shellcheck scripts/*.sh .ci/run
+	shellcheck scripts/*.sh examples/*.sh .ci/run
 
 include p4/report.mk
 
