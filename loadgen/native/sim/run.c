@@ -6,8 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim_coordinator.h"
-#include "sim_fault.h"
+#include "client.h"
+#include "coordinator.h"
+#include "draw.h"
+#include "fault.h"
+#include "pool.h"
+#include "rack.h"
+#include "server.h"
 
 static uint32_t ring_mask(uint32_t at_least)
 {

@@ -1,46 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The data plane of the simulated machines: the very C logic that the XDP programs run
- * (xdp/include/netclone), on the header of each packet. No rule is written down here; this
- * file gives every switch, server and client its tables, and calls. */
-#ifndef SIM_LOGIC_H
-#define SIM_LOGIC_H
+#include "logic.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* One simulated rack is one thread: its tables need no atomic instructions. */
-#define NC_SINGLE_THREAD
-#include "netclone/table_access.h"
-#include "netclone/client.h"
-#include "netclone/rewrite.h"
-#include "netclone/server.h"
-
-#include "sim.h"
-
-/* A switch, a server or a client: its tables and its clock. */
-struct sim_host {
-	struct nc_env env;
-};
-
-/* Where a request goes. */
-struct sim_verdict {
-	uint32_t copies; /* 0: to nobody (no candidate is left) */
-	uint32_t first, second;
-};
-
-enum {
-	SIM_NC_PORT = NC_DEFAULT_PORT,
-	SIM_SLICE_SHIFT = 27, /* a request is forgotten after 7 slices, about 0.9 s */
-	SIM_SLICES = NC_INFLIGHT_SLICES - 1,
-	SIM_DUPLICATE_WINDOW_S = 1,
-};
 
 static inline uint32_t sim_groups(const struct sim_config *cfg)
 {
 	return cfg->servers * (cfg->servers - 1);
 }
-
-/* ---- tables ---- */
 
 static void sim_list_groups(struct nc_group *groups, uint32_t servers)
 {
@@ -53,13 +20,12 @@ static void sim_list_groups(struct nc_group *groups, uint32_t servers)
 		}
 }
 
-/* What the control plane does with an entry of the address table. */
-static void sim_switch_lists(struct sim_host *h, uint32_t sid, int listed)
+void sim_switch_lists(struct sim_host *h, uint32_t sid, int listed)
 {
 	h->env.servers[sid].flags = listed ? NC_SERVER_VALID : 0;
 }
 
-static int sim_switch_init(struct sim_host *h, const struct sim_config *cfg, uint32_t rack)
+int sim_switch_init(struct sim_host *h, const struct sim_config *cfg, uint32_t rack)
 {
 	static const uint32_t flags_of[SIM_SCHEMES] = {
 		[SIM_RACKSCHED] = NC_SWITCH_RACKSCHED | NC_SWITCH_NO_CLONES,
@@ -93,10 +59,7 @@ static int sim_switch_init(struct sim_host *h, const struct sim_config *cfg, uin
 	return 0;
 }
 
-/* A restart loses the soft state (section 3.6); the control plane's tables are put back, and
- * it starts the sequence at random: ids of before the restart must not come round again while
- * clients remember them as answered. */
-static void sim_switch_clear(struct sim_host *h, const struct sim_config *cfg, struct lg_rng *rng)
+void sim_switch_clear(struct sim_host *h, const struct sim_config *cfg, struct lg_rng *rng)
 {
 	struct nc_env *env = &h->env;
 
@@ -107,7 +70,7 @@ static void sim_switch_clear(struct sim_host *h, const struct sim_config *cfg, s
 	env->sequence = (nc_u32)lg_rng_next(rng);
 }
 
-static int sim_server_init(struct sim_host *h, const struct sim_config *cfg, uint32_t sid)
+int sim_server_init(struct sim_host *h, const struct sim_config *cfg, uint32_t sid)
 {
 	struct nc_env *env = &h->env;
 
@@ -126,7 +89,7 @@ static int sim_server_init(struct sim_host *h, const struct sim_config *cfg, uin
 	return env->inflight ? 0 : -1;
 }
 
-static void sim_server_clear(struct sim_host *h)
+void sim_server_clear(struct sim_host *h)
 {
 	struct nc_env *env = &h->env;
 
@@ -137,7 +100,7 @@ static void sim_server_clear(struct sim_host *h)
 	env->app_queue_length = 0;
 }
 
-static int sim_client_init(struct sim_host *h, const struct sim_config *cfg, uint32_t number)
+int sim_client_init(struct sim_host *h, const struct sim_config *cfg, uint32_t number)
 {
 	struct nc_env *env = &h->env;
 	uint64_t seed = cfg->seed + 0x5851f42d4c957f2dULL * (number + 1);
@@ -152,7 +115,7 @@ static int sim_client_init(struct sim_host *h, const struct sim_config *cfg, uin
 	return env->answered ? 0 : -1;
 }
 
-static void sim_host_free(struct sim_host *h)
+void sim_host_free(struct sim_host *h)
 {
 	free(h->env.groups);
 	free(h->env.servers);
@@ -163,11 +126,7 @@ static void sim_host_free(struct sim_host *h)
 	free(h->env.answered);
 }
 
-/* ---- packets ---- */
-
-/* A request leaves its client. */
-static inline void sim_client_stamps(struct sim_host *h, struct nc_header *nc, uint64_t now_ns,
-				     int write)
+inline void sim_client_stamps(struct sim_host *h, struct nc_header *nc, uint64_t now_ns, int write)
 {
 	memset(nc, 0, sizeof(*nc));
 	if (write)
@@ -176,17 +135,14 @@ static inline void sim_client_stamps(struct sim_host *h, struct nc_header *nc, u
 	nc_client_request(&h->env, &h->env.client_cfg, nc);
 }
 
-/* A response reaches its client: is it handed over? */
-static inline int sim_client_delivers(struct sim_host *h, const struct nc_header *nc,
-				      uint64_t now_ns)
+inline int sim_client_delivers(struct sim_host *h, const struct nc_header *nc, uint64_t now_ns)
 {
 	h->env.now_ns = now_ns;
 	return nc_client_response(&h->env, &h->env.client_cfg, nc) == NC_CTR_response_delivered;
 }
 
-/* A read at the switch of its client. */
-static inline struct sim_verdict sim_switch_decides(struct sim_host *h, struct nc_header *nc,
-						    uint64_t now_ns)
+inline struct sim_verdict sim_switch_decides(struct sim_host *h, struct nc_header *nc,
+					     uint64_t now_ns)
 {
 	struct nc_env *env = &h->env;
 	const struct nc_switch_config *cfg = &env->switch_cfg;
@@ -202,21 +158,17 @@ static inline struct sim_verdict sim_switch_decides(struct sim_host *h, struct n
 	return (struct sim_verdict){r.grp ? 2 : 1, r.dst, r.other};
 }
 
-/* A write at the switch of its client: its destination stays. */
-static inline void sim_switch_sends_on(struct sim_host *h, struct nc_header *nc)
+inline void sim_switch_sends_on(struct sim_host *h, struct nc_header *nc)
 {
 	nc_write_identity(NC_WAY_ANY, &h->env, &h->env.switch_cfg, nc);
 }
 
-/* A packet on its way through the switch of another rack, which must leave it alone. */
-static inline int sim_switch_is_foreign(const struct sim_host *h, const struct nc_header *nc)
+inline int sim_switch_is_foreign(const struct sim_host *h, const struct nc_header *nc)
 {
 	return nc_is_foreign(&h->env.switch_cfg, nc);
 }
 
-/* A response at the switch of its client: does it go on? */
-static inline int sim_switch_forwards(struct sim_host *h, const struct nc_header *nc,
-				      uint64_t now_ns)
+inline int sim_switch_forwards(struct sim_host *h, const struct nc_header *nc, uint64_t now_ns)
 {
 	h->env.now_ns = now_ns;
 	return nc_switch_response(NC_WAY_ANY, &h->env, &h->env.switch_cfg, nc) !=
@@ -240,9 +192,8 @@ static inline uint64_t sim_flight_key(const struct sim_host *h, const struct nc_
 	return nc_inflight_key(nc, nc_htonl(client), nc_htons(SIM_NC_PORT));
 }
 
-/* A request reaches its server: is it handed over? */
-static inline int sim_server_admits(struct sim_host *h, const struct nc_header *nc, uint64_t now_ns,
-				    uint32_t client, uint32_t busy, uint32_t queued)
+inline int sim_server_admits(struct sim_host *h, const struct nc_header *nc, uint64_t now_ns,
+			     uint32_t client, uint32_t busy, uint32_t queued)
 {
 	struct nc_env *env = &h->env;
 	const struct nc_server_config *cfg = &env->server_cfg;
@@ -253,9 +204,8 @@ static inline int sim_server_admits(struct sim_host *h, const struct nc_header *
 				 nc_slice_now(env, cfg)) != NC_CTR_dropped_server_busy;
 }
 
-/* A response leaves its server. */
-static inline void sim_server_stamps(struct sim_host *h, struct nc_header *nc, uint64_t now_ns,
-				     uint32_t client, uint32_t busy, uint32_t queued)
+inline void sim_server_stamps(struct sim_host *h, struct nc_header *nc, uint64_t now_ns,
+			      uint32_t client, uint32_t busy, uint32_t queued)
 {
 	struct nc_env *env = &h->env;
 	const struct nc_server_config *cfg = &env->server_cfg;
@@ -265,5 +215,3 @@ static inline void sim_server_stamps(struct sim_host *h, struct nc_header *nc, u
 	nc->type = NC_TYPE_RESP;
 	nc_server_response(env, cfg, nc, sim_flight_key(h, nc, client), nc_slice_now(env, cfg));
 }
-
-#endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The coordinator of LAEDGE (section 2 of the paper): one processor, at a port of the
- * first rack's switch. It clones a request when two servers are idle, forwards it when
- * one is, queues it in FCFS order when none is, and has to read every redundant response. */
-#ifndef SIM_COORDINATOR_H
-#define SIM_COORDINATOR_H
+#include "coordinator.h"
 
-#include "sim_server.h"
+#include "client.h"
+#include "draw.h"
+#include "pool.h"
+#include "rack.h"
 
 /* The processor works on one more packet, not before `at`; returns when it is done. */
 static inline sim_time sim_coordinator_works(struct sim *s, sim_time at)
@@ -61,8 +60,7 @@ static void sim_coordinator_dispatch(struct sim *s, uint32_t p, uint32_t first)
 	sim_coordinator_copy(s, p, first);
 }
 
-/* A request at the coordinator's switch; it is at the coordinator a pass and a link later. */
-static void sim_coordinator_request(struct sim *s, uint32_t p)
+void sim_coordinator_request(struct sim *s, uint32_t p)
 {
 	struct sim_coordinator *c = &s->coordinator;
 	double limit = s->cfg->coordinator_ns * s->cfg->queue_limit;
@@ -93,8 +91,7 @@ static void sim_coordinator_request(struct sim *s, uint32_t p)
 	}
 }
 
-/* Server `sid` has a free slot again: the oldest waiting request takes it. */
-static void sim_coordinator_slot(struct sim *s, uint32_t sid)
+void sim_coordinator_slot(struct sim *s, uint32_t sid)
 {
 	struct sim_coordinator *c = &s->coordinator;
 	struct sim_server *v = &s->servers[sid];
@@ -105,14 +102,7 @@ static void sim_coordinator_slot(struct sim *s, uint32_t sid)
 		sim_coordinator_dispatch(s, c->queue[c->head++ & c->mask], sid);
 }
 
-/* A copy that never comes back frees its slot after a timeout. */
-static void sim_coordinator_waits(struct sim *s, uint32_t sid)
-{
-	sim_push_due(s, s->now + sim_from_ns(s->cfg->coordinator_timeout_ns), 0, sid, SIM_DUE_SLOT);
-}
-
-/* A response, first or redundant, at the coordinator's switch. */
-static void sim_coordinator_response(struct sim *s, uint32_t p)
+void sim_coordinator_response(struct sim *s, uint32_t p)
 {
 	uint32_t sid = s->packets[p].server;
 
@@ -133,5 +123,3 @@ static void sim_coordinator_response(struct sim *s, uint32_t p)
 	}
 	sim_coordinator_slot(s, sid);
 }
-
-#endif

@@ -5,8 +5,8 @@
 #define SIM_STATE_H
 
 #include "sim.h"
-#include "sim_events.h"
-#include "sim_logic.h"
+#include "events.h"
+#include "logic.h"
 
 #define SIM_NONE UINT32_MAX
 

@@ -56,22 +56,7 @@ static inline int sim_fifo_init(struct sim_fifo *f)
 	return f->ring ? 0 : -1;
 }
 
-static int sim_fifo_grow(struct sim_fifo *f)
-{
-	uint32_t size = f->mask + 1, i;
-	struct sim_event *ring = malloc(2 * (size_t)size * sizeof(*ring));
-
-	if (!ring)
-		return -1;
-	for (i = 0; i < size; i++)
-		ring[i] = f->ring[(f->head + i) & f->mask];
-	free(f->ring);
-	f->ring = ring;
-	f->mask = 2 * size - 1;
-	f->head = 0;
-	f->tail = size;
-	return 0;
-}
+int sim_fifo_grow(struct sim_fifo *f);
 
 static inline int sim_fifo_push(struct sim_fifo *f, sim_time time, uint32_t packet, uint32_t where)
 {
@@ -132,20 +117,7 @@ static inline uint32_t sim_heap_first_child(uint32_t i)
 }
 
 /* Room for `entries`; those that are free are never due. */
-static int sim_heap_resize(struct sim_heap *h, uint32_t entries)
-{
-	uint32_t capacity = (entries + 15) & ~7u;
-	struct sim_due *at = aligned_alloc(SIM_CACHE_LINE, capacity * sizeof(*at));
-
-	if (!at)
-		return -1;
-	for (uint32_t i = 0; i < capacity; i++)
-		at[i] = i < h->end && h->at ? h->at[i] : (struct sim_due){.time = SIM_NEVER};
-	free(h->at);
-	h->at = at;
-	h->capacity = capacity;
-	return 0;
-}
+int sim_heap_resize(struct sim_heap *h, uint32_t entries);
 
 static inline int sim_heap_init(struct sim_heap *h, uint32_t entries)
 {

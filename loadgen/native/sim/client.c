@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Clients: open-loop Poisson senders, one receiver each, which takes the first response. */
-#ifndef SIM_CLIENT_H
-#define SIM_CLIENT_H
+#include "client.h"
 
-#include "sim_draw.h"
+#include "draw.h"
+#include "pool.h"
+#include "window.h"
 
 /* The first response of request `r` is in the client's hands at `at`. */
 static inline void sim_client_answered(struct sim *s, struct sim_request *r, sim_time at)
@@ -25,8 +25,7 @@ static inline void sim_client_answered(struct sim *s, struct sim_request *r, sim
 	lg_hist_add(s->latency, sim_to_ns(at - r->sent));
 }
 
-/* A response leaves the last switch at `at` (now or later: the coordinator's). */
-static inline void sim_client_receive(struct sim *s, uint32_t p, sim_time at)
+inline void sim_client_receive(struct sim *s, uint32_t p, sim_time at)
 {
 	struct sim_packet *packet = &s->packets[p];
 	struct sim_request *r = &s->requests[packet->request];
@@ -61,41 +60,7 @@ static inline void sim_client_receive(struct sim *s, uint32_t p, sim_time at)
 	sim_release(s, p);
 }
 
-/* The next fault of the plan becomes due. */
-static void sim_plan_fault(struct sim *s)
-{
-	const struct sim_fault *f = &s->cfg->fault[s->next_fault];
-	struct sim_due due = {.kind = SIM_DUE_FAULT};
-
-	if (s->next_fault == s->cfg->faults)
-		return;
-	due.time = s->window_start + sim_from_ns(f->at_ns);
-	if (sim_heap_push(&s->heap, due))
-		s->out_of_memory = 1;
-	sim_set_next(s, SIM_DUE, sim_heap_next(&s->heap));
-}
-
-static void sim_open_window(struct sim *s)
-{
-	sim_area_open(&s->in_system, s->now);
-	sim_area_open(&s->busy, s->now);
-	sim_area_open(&s->queued, s->now);
-	s->window_start = s->now;
-	s->in_window = 1;
-	sim_plan_fault(s);
-}
-
-static void sim_close_window(struct sim *s)
-{
-	s->res->in_system_area = sim_area_close(&s->in_system, s->now);
-	s->res->busy_area = sim_area_close(&s->busy, s->now);
-	s->res->queued_area = sim_area_close(&s->queued, s->now);
-	s->window_end = s->now;
-	s->in_window = 0;
-}
-
-/* The next request, as a packet that reaches the client's switch now. SIM_NONE: no memory. */
-static inline uint32_t sim_client_send(struct sim *s)
+inline uint32_t sim_client_send(struct sim *s)
 {
 	uint64_t number = s->sent++;
 	struct sim_packet *packet;
@@ -132,5 +97,3 @@ static inline uint32_t sim_client_send(struct sim *s)
 	packet->server = SIM_NONE;
 	return p;
 }
-
-#endif

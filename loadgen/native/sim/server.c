@@ -1,24 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A worker server (section 4 of the paper): one dispatcher puts what its program admits
- * into a FCFS queue, W workers take from it. */
-#ifndef SIM_SERVER_H
-#define SIM_SERVER_H
+#include "server.h"
 
-#include "sim_rack.h"
+#include "draw.h"
+#include "pool.h"
+#include "rack.h"
 
 static inline uint32_t sim_queue_length(const struct sim_server *v)
 {
 	return v->tail - v->head;
-}
-
-static void sim_push_due(struct sim *s, sim_time at, uint32_t p, uint32_t sid,
-			 enum sim_due_kind kind)
-{
-	struct sim_due due = {at, p, (uint16_t)sid, (uint16_t)kind};
-
-	if (sim_heap_push(&s->heap, due))
-		s->out_of_memory = 1;
-	sim_set_next(s, SIM_DUE, sim_heap_next(&s->heap));
 }
 
 static inline struct sim_due sim_departure_of(struct sim *s, uint32_t p, uint32_t sid)
@@ -30,8 +19,7 @@ static inline struct sim_due sim_departure_of(struct sim *s, uint32_t p, uint32_
 	return (struct sim_due){s->now + sim_from_ns(ns), p, (uint16_t)sid, SIM_DUE_DEPARTURE};
 }
 
-/* The dispatcher has read the packet: a free worker takes it, else the queue. */
-static inline void sim_server_enqueue(struct sim *s, uint32_t p, uint32_t sid)
+inline void sim_server_enqueue(struct sim *s, uint32_t p, uint32_t sid)
 {
 	struct sim_server *v = &s->servers[sid];
 
@@ -51,8 +39,7 @@ static inline void sim_server_enqueue(struct sim *s, uint32_t p, uint32_t sid)
 	}
 }
 
-/* A request reaches the server's interface. */
-static inline void sim_server_receive(struct sim *s, uint32_t p, uint32_t sid)
+inline void sim_server_receive(struct sim *s, uint32_t p, uint32_t sid)
 {
 	struct sim_server *v = &s->servers[sid];
 	struct sim_packet *packet = &s->packets[p];
@@ -81,8 +68,7 @@ static inline void sim_server_receive(struct sim *s, uint32_t p, uint32_t sid)
 	}
 }
 
-/* A worker is done with the heap's first event; the queue's head takes its place. */
-static inline void sim_server_depart(struct sim *s)
+inline void sim_server_depart(struct sim *s)
 {
 	struct sim_due due = sim_heap_first(&s->heap);
 	struct sim_server *v = &s->servers[due.server];
@@ -112,7 +98,7 @@ static inline void sim_server_depart(struct sim *s)
 	sim_rack_return(s, due.packet, v->rack);
 }
 
-static void sim_server_stop(struct sim *s, uint32_t sid)
+void sim_server_stop(struct sim *s, uint32_t sid)
 {
 	struct sim_server *v = &s->servers[sid];
 
@@ -126,5 +112,3 @@ static void sim_server_stop(struct sim *s, uint32_t sid)
 	}
 	v->dispatcher_free = 0;
 }
-
-#endif

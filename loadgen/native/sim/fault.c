@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What breaks, and comes back (section 3.6 of the paper). */
-#ifndef SIM_FAULT_H
-#define SIM_FAULT_H
+#include "fault.h"
 
-#include "sim_server.h"
+#include "server.h"
+#include "window.h"
 
 static void sim_apply_fault(struct sim *s, const struct sim_fault *f)
 {
@@ -31,10 +30,8 @@ static void sim_apply_fault(struct sim *s, const struct sim_fault *f)
 	}
 }
 
-static void sim_faults(struct sim *s)
+void sim_faults(struct sim *s)
 {
 	sim_apply_fault(s, &s->cfg->fault[s->next_fault++]);
 	sim_plan_fault(s);
 }
-
-#endif

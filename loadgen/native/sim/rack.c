@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The racks' switches. A request meets the program of its client's switch, and if it goes
- * to another rack also that of the server's, which leaves it alone (section 3.7 of the
- * paper, multi-rack deployment); a response the other way round. */
-#ifndef SIM_RACK_H
-#define SIM_RACK_H
+#include "rack.h"
 
-#include "sim_client.h"
+#include "client.h"
+#include "draw.h"
+#include "pool.h"
 
-/* Towards server `sid` from the switch of `rack`, starting at `at`. */
-static inline void sim_forward(struct sim *s, uint32_t p, uint32_t rack, uint32_t sid, int clone,
-			       sim_time at)
+inline void sim_forward(struct sim *s, uint32_t p, uint32_t rack, uint32_t sid, int clone,
+			sim_time at)
 {
 	uint32_t far_rack = s->servers[sid].rack;
 
@@ -28,15 +25,6 @@ static inline void sim_forward(struct sim *s, uint32_t p, uint32_t rack, uint32_
 		return;
 	}
 	sim_send(s, clone ? SIM_TO_SERVER_FAR_CLONE : SIM_TO_SERVER_FAR, at, p, sid);
-}
-
-static inline uint32_t sim_copy(struct sim *s, uint32_t p)
-{
-	uint32_t q = sim_take_packet(s);
-
-	s->packets[q] = s->packets[p];
-	s->requests[s->packets[p].request].copies++;
-	return q;
 }
 
 /* c-clone: `copies` different servers at random (Floyd's sampling would also do; copies
@@ -79,8 +67,7 @@ static inline void sim_decided_request(struct sim *s, uint32_t p, uint32_t rack)
 	sim_forward(s, p, rack, v.first, 0, s->now);
 }
 
-/* A request at its client's switch. */
-static inline void sim_rack_request(struct sim *s, uint32_t p)
+inline void sim_rack_request(struct sim *s, uint32_t p)
 {
 	struct sim_request *r = &s->requests[s->packets[p].request];
 	struct sim_client *c = &s->clients[r->client];
@@ -108,8 +95,7 @@ static inline void sim_rack_request(struct sim *s, uint32_t p)
 		    s->now);
 }
 
-/* A response on its way back, at the interface of its server. */
-static inline void sim_rack_return(struct sim *s, uint32_t p, uint32_t rack)
+inline void sim_rack_return(struct sim *s, uint32_t p, uint32_t rack)
 {
 	struct sim_packet *packet = &s->packets[p];
 	uint32_t home = s->clients[s->requests[packet->request].client].rack;
@@ -136,8 +122,7 @@ static inline void sim_rack_return(struct sim *s, uint32_t p, uint32_t rack)
 	sim_send(s, SIM_TO_SWITCH_FAR, s->now, p, home);
 }
 
-/* A response at the switch of its client's rack. */
-static inline void sim_rack_response(struct sim *s, uint32_t p, uint32_t rack)
+inline void sim_rack_response(struct sim *s, uint32_t p, uint32_t rack)
 {
 	if (!s->racks[rack].up) {
 		sim_lose(s, p);
@@ -152,5 +137,3 @@ static inline void sim_rack_response(struct sim *s, uint32_t p, uint32_t rack)
 	}
 	sim_client_receive(s, p, s->now + s->pass);
 }
-
-#endif
