@@ -20,14 +20,14 @@ from pathlib import Path
 from netclone_host import crash_points
 from netclone_host.attach import journal, pins, precheck
 from netclone_host.attach import request as requests
-from netclone_host.attach.detach import release, undo
+from netclone_host.attach.detach import clear_interfaces, release, undo
 from netclone_host.attach.journal import Attachment, Port
 from netclone_host.attach.loaders.base import LoadedObject
 from netclone_host.attach.loaders.choice import loader_of
 from netclone_host.attach.request import AttachRequest, Job, Mode
 from netclone_host.attach.roles import PROGRAMS
 from netclone_host.errors import ForeignProgramError, UserError
-from netclone_host.kernel import interfaces, netns, objects, privilege, tc, xdp
+from netclone_host.kernel import netns, objects, tc, xdp
 from netclone_host.kernel.interfaces import Interface
 from netclone_host.kernel.xdp import ModeUnavailable, XdpMode
 from netclone_host.signals import signals_wait
@@ -56,9 +56,7 @@ def attach(request: AttachRequest) -> AttachResult:
     changed, if that is not possible."""
     started = time.perf_counter_ns()
     job = requests.job(request)
-    ports = interfaces.find(request.ifnames)
-    privilege.require()
-    pins.require_mounted()
+    ports = precheck.check_machine(job)
     with _sentences(), journal.locked():
         namespace = netns.current()
         warnings = precheck.check(job, ports, namespace)
@@ -69,7 +67,7 @@ def attach(request: AttachRequest) -> AttachResult:
             job.fill(loaded, indices, modes[0])
             attachment = _new_attachment(job, ports, namespace, loader.name)
             with signals_wait():
-                warnings += precheck.clear_own(ports, namespace)
+                warnings += clear_interfaces(ports, namespace)
             _Installation(job, loaded, attachment, namespace).run(modes)
     return AttachResult(attachment, time.perf_counter_ns() - started, warnings)
 

@@ -3,94 +3,114 @@
 
 Each action is one that may find its work done already, so that a detach that died is
 simply done again. Nothing is removed that the journal does not name, or where there is none
-what the pins prove to be ours (`salvage`).
+what the pins prove to be ours (`recovery.remains`).
 """
 
 from __future__ import annotations
 
-import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from netclone_host import crash_points
-from netclone_host.attach import find, journal, pins, recovery
+from netclone_host.attach import journal, pins, recovery
 from netclone_host.attach.journal import Attachment, Port
 from netclone_host.errors import UserError
 from netclone_host.kernel import interfaces, netns, objects, privilege, tc, xdp
+from netclone_host.kernel.interfaces import Interface
 from netclone_host.signals import signals_wait
 
 
-def detach(ifname: str) -> Attachment:
+@dataclass(frozen=True)
+class Detached:
+    """What was taken off, or what was cleared."""
+
+    role: str
+    """Empty where that is not known any more."""
+    ifnames: list[str]
+    netns_inode: int
+    had_journal: bool
+
+
+def detach(ifname: str) -> Detached:
     """Take NetClone off the interface; a switch is taken off all of its ports, because it
     cannot filter responses with one of them missing. Returns what was there, by present names.
 
     UserError if NetClone is not attached to it.
     """
-    privilege.require()
-    # Where the pins cannot be seen, the program would stay and its journal go.
-    pins.require_mounted()
+    _require()
     with journal.locked():
         namespace = netns.current()
-        attachment = _of_interface(ifname, namespace)
+        attachment, had_journal = _of_interface(ifname, namespace)
         if attachment is None:
             interfaces.find([ifname])  # one that there is not has an error of its own
             raise UserError(
                 f"NetClone is not attached to {ifname}", hint="'netclone-host status' lists where"
             )
         _refuse_hidden_pins(attachment, namespace)
-        names = find.names_now(attachment, namespace)
+        names = recovery.names_now(attachment, namespace)
         with signals_wait():
             undo(attachment, namespace)
-    for port, name in zip(attachment.ports, names, strict=True):
-        port.name = name
-    return attachment
+    return Detached(attachment.role, names, attachment.netns_inode, had_journal)
 
 
-def _refuse_hidden_pins(attachment: Attachment, namespace: netns.NetnsId) -> None:
-    """UserError where another BPF file system is mounted than the one with the pins (each
-    mount may be one of its own): the program would stay, and its journal go."""
-    if not attachment.is_of(namespace):
-        return
-    present = set(interfaces.indices().values())
-    for port in attachment.ports:
-        if port.ifindex not in present or find.is_pinned(attachment, port):
+def detach_gone() -> list[Detached]:
+    """Remove the pins and journals of attachments, in all namespaces, whose interfaces are gone;
+    a namespace that was deleted cannot be entered to detach there. Returns what they were."""
+    _require()
+    with journal.locked():
+        known = [(entry, True) for entry in journal.attachments()]
+        known += [(left.attachment, False) for left in recovery.remains()]
+        gone = [(entry, whole) for entry, whole in known if recovery.is_gone(entry)]
+        with signals_wait():
+            for entry, _ in gone:
+                forget(entry)
+        return [
+            Detached(entry.role, entry.ifnames, entry.netns_inode, whole) for entry, whole in gone
+        ]
+
+
+def clear_interfaces(ports: Sequence[Interface], namespace: netns.NetnsId) -> list[str]:
+    """Take away what is ours on these interfaces: remains of a crash, or what --force is
+    to replace. Returns a warning for each that was on other interfaces too. Call with the
+    journal locked."""
+    names = {port.name for port in ports}
+    warnings = []
+    for entry in journal.attachments(namespace.inode):
+        now = recovery.names_now(entry, namespace)
+        if not names & set(now):
             continue
-        held = [program for _, program in xdp.query(port.ifindex).programs()]
-        if port.xdp_program in held:
-            raise UserError(
-                f"program {port.xdp_program} is on {port.name}, and its pin is not in the BPF "
-                f"file system that is mounted at {pins.bpffs()}",
-                hint="run detach where attach ran: in the same mount namespace",
-            )
-
-
-def _of_interface(ifname: str, namespace: netns.NetnsId) -> Attachment | None:
-    """By its journal; without one, by its pins; or by what it brought from another namespace."""
-    known = find.find(ifname, namespace)
-    if known is not None:
-        return known
-    left = recovery.of_interface(ifname, namespace)
-    return left.attachment if left else find.find_moved(ifname)
+        others = [name for name in now if name not in names]
+        if others and not recovery.is_stale(entry, namespace):
+            warnings.append(f"the {entry.role} that was here is off {', '.join(others)} too")
+        undo(entry, namespace)
+    for left in recovery.remains(namespace.inode):
+        if left.is_on(ports):
+            undo(left.attachment, namespace)
+    return warnings
 
 
 def undo(attachment: Attachment, namespace: netns.NetnsId) -> None:
-    """Remove what the attachment made; call with the journal locked.
+    """Remove what the attachment made, its filters too if its namespace is this one; call with
+    the journal locked.
 
     What a namespace that is gone left behind is pins and the journal only, even if its
     inode, and interfaces of the same names, are there again.
     """
-    live = attachment.is_of(namespace)
-    # The last port attached goes first: clients' before servers'.
-    for port in reversed(attachment.ports):
-        release(attachment.link_pin(port), port.xdp_program)
-        crash_points.reached(f"detach-link-{port.name}")
-    if live:
+    _release_links(attachment)
+    if attachment.is_of(namespace):
         present = set(interfaces.indices().values())
         for port in attachment.ports:
             if port.ifindex in present:
                 _undo_tc(port)
-    pins.remove(Path(attachment.pin_dir))
-    crash_points.reached("detach-pins")
-    attachment.forget()
+    _forget_pins(attachment)
+
+
+def forget(attachment: Attachment) -> None:
+    """Remove the pins and the journal of an attachment whose interfaces are gone, or go with
+    their namespace, and the filters with them; call with the journal locked."""
+    _release_links(attachment)
+    _forget_pins(attachment)
 
 
 def release(link_pin: Path, program_id: int) -> None:
@@ -111,6 +131,46 @@ def release(link_pin: Path, program_id: int) -> None:
         return
 
 
+def _require() -> None:
+    privilege.require()
+    # Where the pins cannot be seen, the program would stay and its journal go.
+    pins.require_mounted()
+
+
+def _of_interface(ifname: str, namespace: netns.NetnsId) -> tuple[Attachment | None, bool]:
+    """By its journal; without one, by its pins; or by what it brought from another namespace.
+    And whether it has a journal."""
+    if (known := recovery.attachment_of(ifname, namespace)) is not None:
+        return known, True
+    if (left := recovery.remains_of(ifname, namespace)) is not None:
+        return left.attachment, False
+    return recovery.brought_along(ifname), True
+
+
+def _refuse_hidden_pins(attachment: Attachment, namespace: netns.NetnsId) -> None:
+    """UserError where another BPF file system is mounted than the one with the pins (each
+    mount may be one of its own): the program would stay, and its journal go."""
+    if not attachment.is_of(namespace):
+        return
+    present = set(interfaces.indices().values())
+    for port in attachment.ports:
+        if port.ifindex not in present or recovery.own_link(attachment, port) is not None:
+            continue
+        if port.xdp_program in xdp.query(port.ifindex).ids():
+            raise UserError(
+                f"program {port.xdp_program} is on {port.name}, and its pin is not in the BPF "
+                f"file system that is mounted at {pins.bpffs()}",
+                hint="run detach where attach ran: in the same mount namespace",
+            )
+
+
+def _release_links(attachment: Attachment) -> None:
+    """The last port attached goes first: clients' before servers'."""
+    for port in reversed(attachment.ports):
+        release(attachment.link_pin(port), port.xdp_program)
+        crash_points.reached(f"detach-link-{port.name}")
+
+
 def _undo_tc(port: Port) -> None:
     if port.tc_program:
         tc.remove_filter(port.ifindex, port.tc_priority, port.tc_program)
@@ -120,34 +180,7 @@ def _undo_tc(port: Port) -> None:
         crash_points.reached("detach-clsact")
 
 
-def _forget(attachment: Attachment) -> None:
-    for port in attachment.ports:
-        release(attachment.link_pin(port), port.xdp_program)
+def _forget_pins(attachment: Attachment) -> None:
     pins.remove(Path(attachment.pin_dir))
+    crash_points.reached("detach-pins")
     attachment.forget()
-
-
-def detach_gone() -> list[Attachment]:
-    """Remove the pins and journals of attachments, in all namespaces, whose interfaces are gone;
-    a namespace that was deleted cannot be entered to detach there. Returns what they were."""
-    privilege.require()
-    pins.require_mounted()
-    with journal.locked():
-        known = [*journal.attachments(), *(entry.attachment for entry in recovery.remains())]
-        gone = [attachment for attachment in known if _is_gone(attachment)]
-        with signals_wait():
-            for attachment in gone:
-                _forget(attachment)
-        return gone
-
-
-def _is_gone(attachment: Attachment) -> bool:
-    """By the links' own word: one whose interface was deleted has no index any more. An attach
-    that died before its first link is gone with its namespace."""
-    links = []
-    for port in attachment.ports:
-        with contextlib.suppress(FileNotFoundError):
-            links.append(objects.pinned_link(attachment.link_pin(port)))
-    if links:
-        return all(link.ifindex == 0 for link in links)
-    return not netns.exists(attachment.netns_inode)

@@ -20,11 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from netclone_host.attach import pins
+from netclone_host.attach.roles import Role
 from netclone_host.errors import UserError
 from netclone_host.kernel import netns
 
-ROLES = ("server", "client", "switch")
-"""`loader.Role` by its values, without what loading needs."""
+UNKNOWN_COOKIE = 0
+"""No namespace has it: of an attachment whose journal was lost in a namespace elsewhere."""
 
 
 def run_dir() -> Path:
@@ -37,7 +38,8 @@ class Port:
     """One interface of an attachment, and what was, or is to be, done to it."""
 
     name: str
-    ifindex: int
+    ifindex: int = 0
+    """0 where only the name is known."""
     xdp_mode: str = ""
     """Mode of the link; empty before it was tried."""
     xdp_program: int = 0
@@ -116,7 +118,7 @@ def _read(path: Path) -> Attachment | None:
         document = json.loads(path.read_text())
         document["ports"] = [Port(**port) for port in document["ports"]]
         attachment = Attachment(**document)
-        return attachment if attachment.role in ROLES and attachment.path == path else None
+        return attachment if attachment.role in tuple(Role) and attachment.path == path else None
     except (ValueError, KeyError, TypeError, AttributeError, IndexError):
         return None
 
@@ -126,7 +128,7 @@ def _journals(netns_inode: int | None) -> Iterator[tuple[Path, Attachment | None
     for path in sorted(run_dir().glob(f"{pattern}/*.json")):
         if not (pins.is_namespace(path.parent) and path.is_file()):
             continue
-        # Who only looks holds no lock: one may have been taken away meanwhile.
+        # Readers take no lock: one may have been taken away meanwhile.
         with contextlib.suppress(FileNotFoundError):
             yield path, _read(path)
 
@@ -137,7 +139,7 @@ def attachments(netns_inode: int | None = None) -> list[Attachment]:
 
 
 def damaged(netns_inode: int | None = None) -> list[Path]:
-    """Journals that cannot be read; see `salvage`."""
+    """Journals that cannot be read; see `recovery`."""
     return [path for path, attachment in _journals(netns_inode) if attachment is None]
 
 

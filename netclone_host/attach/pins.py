@@ -33,6 +33,24 @@ def is_namespace(directory: Path) -> bool:
     return directory.name.removeprefix("net-").isdecimal()
 
 
+def directories(netns_inode: int | None = None) -> list[Path]:
+    """Those of one namespace, or of all."""
+    pattern = "net-*" if netns_inode is None else f"net-{netns_inode}"
+    try:
+        found = sorted(root().glob(f"{pattern}/*"))
+        return [path for path in found if is_namespace(path.parent) and path.is_dir()]
+    except PermissionError:  # of a BPF file system only root sees anything
+        return []
+
+
+def entries(directory: Path) -> list[Path]:
+    """What is pinned there; nothing where that cannot be seen."""
+    try:
+        return sorted(directory.iterdir())
+    except OSError:
+        return []
+
+
 def is_mounted() -> bool:
     return objects.is_bpffs(bpffs())
 

@@ -1,43 +1,50 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What stands in the way of an attach, looked at before anything is loaded."""
+"""What stands in the way of an attach on this machine, looked at before anything is loaded.
+
+What a request lacks in itself is refused before, by `request`.
+"""
 
 from __future__ import annotations
 
-from netclone_host.attach import journal, recovery
-from netclone_host.attach.detach import undo
-from netclone_host.attach.find import find_moved, is_pinned, is_stale, names_now
+from netclone_host.attach import journal, pins, recovery
 from netclone_host.attach.journal import Attachment
 from netclone_host.attach.request import Job, Mode
 from netclone_host.attach.roles import Role
 from netclone_host.attach.settings import ServerSettings
 from netclone_host.errors import ForeignProgramError, UserError
-from netclone_host.kernel import interfaces, netns, objects, tc, xdp
+from netclone_host.kernel import interfaces, objects, privilege, tc, xdp
 from netclone_host.kernel.interfaces import Interface
+from netclone_host.kernel.netns import NetnsId
 
 
-def check(job: Job, ports: list[Interface], namespace: netns.NetnsId) -> list[str]:
+def check_machine(job: Job) -> list[Interface]:
+    """What needs no lock: the interfaces, which are returned, the privilege, the place of pins."""
+    ports = interfaces.find(job.request.ifnames)
+    privilege.require()
+    pins.require_mounted()
+    return ports
+
+
+def check(job: Job, ports: list[Interface], namespace: NetnsId) -> list[str]:
     """Refuse what cannot work; returns warnings. Call with the journal locked."""
     names = {port.name for port in ports}
     current = journal.attachments(namespace.inode)
-    live = [entry for entry in current if not is_stale(entry, namespace)]
-    in_the_way = [entry for entry in live if names & set(names_now(entry, namespace))]
+    live = [entry for entry in current if not recovery.is_stale(entry, namespace)]
+    here = [entry for entry in live if names & set(recovery.names_now(entry, namespace))]
     lost = recovery.remains(namespace.inode)
-    for left in lost:
-        if not job.request.force and _is_on(left.attachment, ports):
-            raise left.error()
-    if in_the_way and not job.request.force:
-        taken = ", ".join(sorted(names & set(names_now(in_the_way[0], namespace))))
-        raise UserError(
-            f"NetClone is attached to {taken} already, as a {in_the_way[0].role}",
-            hint=f"'netclone-host detach {taken.split(',')[0]}' first, or --force to replace it",
-        )
-    others = [entry for entry in live if entry not in in_the_way]
+    if not job.request.force:
+        for left in lost:
+            if left.is_on(ports):
+                raise left.error()
+        if here:
+            raise _attached_already(names, here[0], namespace)
     _check_former_names(names, current, namespace)
-    others += [left.attachment for left in lost if not _is_on(left.attachment, ports)]
-    _check_server_id(job, others)
+    elsewhere = [entry for entry in live if entry not in here]
+    elsewhere += [left.attachment for left in lost if not left.is_on(ports)]
+    _check_server_id(job, elsewhere, namespace)
     if not job.request.force:
         for port in ports:
-            _check_foreign(port)
+            _check_foreign(port, current)
     if job.request.role is not Role.SWITCH:
         for port in ports:
             tc.has_clsact(port.ifindex)  # refuses where clsact has no room
@@ -47,12 +54,18 @@ def check(job: Job, ports: list[Interface], namespace: netns.NetnsId) -> list[st
     return []
 
 
-def _check_former_names(
-    names: set[str], others: list[Attachment], namespace: netns.NetnsId
-) -> None:
+def _attached_already(names: set[str], entry: Attachment, namespace: NetnsId) -> UserError:
+    taken = sorted(names & set(recovery.names_now(entry, namespace)))
+    return UserError(
+        f"NetClone is attached to {', '.join(taken)} already, as a {entry.role}",
+        hint=f"'netclone-host detach {taken[0]}' first, or --force to replace it",
+    )
+
+
+def _check_former_names(names: set[str], others: list[Attachment], namespace: NetnsId) -> None:
     """A journal and its pins are called what the first port was called then."""
     for other in others:
-        taken, now = other.ports[0].name, names_now(other, namespace)[0]
+        taken, now = other.ports[0].name, recovery.names_now(other, namespace)[0]
         if taken in names and now != taken:
             raise UserError(
                 f"NetClone is attached to {now} as a {other.role}, and {now} was called {taken} "
@@ -61,27 +74,22 @@ def _check_former_names(
             )
 
 
-def _is_on(attachment: Attachment, ports: list[Interface]) -> bool:
-    names, indices = {port.name for port in ports}, {port.ifindex for port in ports}
-    return any(port.name in names or port.ifindex in indices for port in attachment.ports)
-
-
-def _check_server_id(job: Job, others: list[Attachment]) -> None:
+def _check_server_id(job: Job, others: list[Attachment], namespace: NetnsId) -> None:
     if not isinstance(job.settings, ServerSettings):
         return
     for other in others:
         if other.role == Role.SERVER and other.settings.get("server_id") == job.settings.sid:
-            where = names_now(other, netns.current())[0]
+            where = recovery.names_now(other, namespace)[0]
             raise UserError(
                 f"server id {job.settings.sid} is used already, on {where}",
                 hint="each server needs an id of its own",
             )
 
 
-def _check_foreign(port: Interface) -> None:
-    ours = _own_program(port)
+def _check_foreign(port: Interface, current: list[Attachment]) -> None:
+    ours = _own_programs(port, current)
     for mode, program_id in xdp.query(port.ifindex).programs():
-        if program_id == ours:
+        if program_id in ours:
             continue
         program = objects.program_by_id(program_id)
         name = f' "{program.name}"' if program and program.name else ""
@@ -91,23 +99,24 @@ def _check_foreign(port: Interface) -> None:
         )
 
 
+def _own_programs(port: Interface, current: list[Attachment]) -> set[int]:
+    """Programs of half attaches that died after their link was pinned: they are ours, and are
+    cleared away before the new one comes."""
+    return {
+        known.xdp_program
+        for entry in current
+        for known in entry.ports
+        if known.ifindex == port.ifindex and recovery.own_link(entry, known) is not None
+    }
+
+
 def _hint(port: Interface) -> str:
-    if find_moved(port.name) is None:
+    if recovery.brought_along(port.name) is None:
         return "--force replaces it"
     return (
         f"it came from another network namespace: 'netclone-host detach {port.name}' takes it "
         "off, --force replaces it"
     )
-
-
-def _own_program(port: Interface) -> int:
-    """Program of a half attach that died after its link was pinned, which is ours and is
-    cleared away before the new one comes."""
-    for entry in journal.attachments(netns.current().inode):
-        for known in entry.ports:
-            if known.ifindex == port.ifindex and is_pinned(entry, known):
-                return known.xdp_program
-    return 0
 
 
 def _check_peer(port: Interface) -> list[str]:
@@ -126,22 +135,3 @@ def _check_peer(port: Interface) -> list[str]:
         "neither an XDP program nor GRO",
         hint=f"ethtool -K {name} gro on (in its namespace), or --mode generic",
     )
-
-
-def clear_own(ports: list[Interface], namespace: netns.NetnsId) -> list[str]:
-    """Take away what is ours on these interfaces: remains of a crash, or what --force is
-    to replace. Returns a warning for each that was on other interfaces too."""
-    names = {port.name for port in ports}
-    warnings = []
-    for entry in journal.attachments(namespace.inode):
-        now = names_now(entry, namespace)
-        if not names & set(now):
-            continue
-        others = [name for name in now if name not in names]
-        if others and not is_stale(entry, namespace):
-            warnings.append(f"the {entry.role} that was here is off {', '.join(others)} too")
-        undo(entry, namespace)
-    for left in recovery.remains(namespace.inode):
-        if _is_on(left.attachment, ports):
-            undo(left.attachment, namespace)
-    return warnings

@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Attachments whose journal is damaged or lost: what the kernel still knows of them.
+"""What stands where, for those who show it, those who refuse because of it and those who undo it.
 
-Their pins say enough to undo them. A directory of ours holds the maps, and the links with the
-interfaces that they are on; a filter is ours if its program uses one of those maps. Whether
-clsact was there before is not known any more, so it stays.
+Interfaces are renamed, swapped, moved and deleted while programs are attached. What tells them
+apart is the index, and the pinned link that holds the program (`own_link`); a name is only
+what they were called.
+
+Where the journal is damaged or lost, the pins say enough to undo an attachment (`remains`). A
+directory of ours holds the maps, and the links with the interfaces that they are on; a filter
+is ours if its program uses one of those maps. Whether clsact was there before is not known any
+more, so it stays.
 """
 
 from __future__ import annotations
 
 import enum
 import os
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,31 +27,175 @@ from netclone_host.attach.table_access import Table
 from netclone_host.attach.tables import MapName, ServerConfig
 from netclone_host.errors import UserError
 from netclone_host.kernel import interfaces, maps, netns, objects, tc, xdp
+from netclone_host.kernel.interfaces import Interface
+from netclone_host.kernel.netns import NetnsId
 
 _CONFIGS: dict[str, Role] = {
     MapName.SERVER_CONFIG: Role.SERVER,
     MapName.CLIENT_CONFIG: Role.CLIENT,
     MapName.SWITCH_CONFIG: Role.SWITCH,
 }
+_XDP_NAMES = {programs.xdp for programs in PROGRAMS.values()}
+_TC_NAMES = {programs.tc for programs in PROGRAMS.values() if programs.tc}
 
 
-class Cause(enum.StrEnum):
-    """Why there is no journal to go by; also the word for it in `status`."""
+class Health(enum.StrEnum):
+    """How an attachment is doing, in the words of `status`."""
 
+    ATTACHED = "attached"
+    INCOMPLETE = "incomplete"
+    """Its attach died."""
+    STALE = "stale"
+    """Its interface or namespace is gone."""
+    DETACHED = "detached"
+    """Somebody took a program off."""
+    UNKNOWN = "unknown"
+    """Its pins cannot be seen: no privilege, or /sys/fs/bpf is hidden."""
     DAMAGED = "damaged"
+    """Its journal cannot be read, or is another version's."""
     ORPHANED = "orphaned"
+    """It has no journal."""
+
+
+# ---- attachments with a journal ----
+
+
+def own_link(attachment: Attachment, port: Port) -> objects.LinkInfo | None:
+    """The pinned link that holds the port's program, wherever its interface is by now. None if
+    the pin is gone or another program's; PermissionError for who may not look."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        link = objects.pinned_link(attachment.link_pin(port))
+        if link.program_id == port.xdp_program:
+            return link
+    return None
+
+
+def attachment_of(ifname: str, namespace: NetnsId) -> Attachment | None:
+    """The attachment of the interface of this name; where there is none of this name any more,
+    that of the one that had it."""
+    present = interfaces.indices()
+    entries = journal.attachments(namespace.inode)
+    index = present.get(ifname)
+    for entry in entries:
+        on_it = [port for port in entry.ports if port.ifindex == index]
+        if entry.is_of(namespace) and any(_has_index(entry, port, ifname) for port in on_it):
+            return entry
+    for entry in entries:
+        for port in entry.ports:
+            elsewhere = entry.is_of(namespace) and port.ifindex in present.values()
+            if port.name == ifname and (index is None or not elsewhere):
+                return entry
+    return None
+
+
+def brought_along(ifname: str) -> Attachment | None:
+    """The attachment that was made in another namespace before the interface came here: its
+    link holds a program of this one."""
+    index = interfaces.indices().get(ifname)
+    held = xdp.query(index).ids() if index is not None else set()
+    for entry in journal.attachments() if held else []:
+        for port in entry.ports:
+            if port.xdp_program in held and own_link(entry, port) is not None:
+                return entry
+    return None
+
+
+def names_now(attachment: Attachment, namespace: NetnsId) -> list[str]:
+    """What the ports are called; of one that is not here any more, what it was called."""
+    if not attachment.is_of(namespace):
+        return attachment.ifnames
+    pairs = zip(_present(attachment), attachment.ports, strict=True)
+    return [name or port.name for name, port in pairs]
+
+
+def is_stale(attachment: Attachment, namespace: NetnsId) -> bool:
+    """Left behind by an attach that died, a namespace that is gone, or interfaces that are."""
+    if not attachment.complete or not attachment.is_of(namespace):
+        return True
+    return None in _present(attachment)
+
+
+def is_gone(attachment: Attachment) -> bool:
+    """By the links' own word, in whatever namespace: one whose interface was deleted has no index
+    any more. An attach that died before its first link is gone with its namespace."""
+    links = [link for port in attachment.ports if (link := own_link(attachment, port))]
+    if links:
+        return all(link.ifindex == 0 for link in links)
+    return not netns.exists(attachment.netns_inode)
+
+
+def _present(attachment: Attachment) -> list[str | None]:
+    """The name of each port in the namespace of the calling thread, None if it is not there."""
+    names = {index: name for name, index in interfaces.indices().items()}
+    found = [(port, names.get(port.ifindex)) for port in attachment.ports]
+    return [name if name and _has_index(attachment, port, name) else None for port, name in found]
+
+
+def _has_index(attachment: Attachment, port: Port, name: str) -> bool:
+    """Whether the interface of this name, which has the port's index, is the port. An index may
+    be used again; under another name only the link can tell."""
+    if port.name == name:
+        return True
+    with suppress(PermissionError):
+        link = own_link(attachment, port)
+        return link is not None and link.ifindex == port.ifindex
+    return False
+
+
+def health(attachment: Attachment) -> Health:
+    """Of one with a journal."""
+    namespace = netns.current()
+    if not attachment.complete:
+        return Health.INCOMPLETE
+    if attachment.netns_inode != namespace.inode:
+        return _health_of_links(attachment)
+    if is_stale(attachment, namespace):
+        return Health.STALE
+    found = _health_of_links(attachment)
+    return found if found is not Health.ATTACHED or _filters_stand(attachment) else Health.DETACHED
+
+
+def _health_of_links(attachment: Attachment) -> Health:
+    """What can be told from another namespace as well."""
+    if not pins.is_mounted():
+        return Health.UNKNOWN
+    for port in attachment.ports:
+        try:
+            link = own_link(attachment, port)
+        except PermissionError:
+            return Health.UNKNOWN
+        except OSError:  # what stands there is no pin
+            return Health.DETACHED
+        if link is None:
+            return Health.DETACHED
+        if link.ifindex != port.ifindex:
+            return Health.STALE
+    return Health.ATTACHED
+
+
+def _filters_stand(attachment: Attachment) -> bool:
+    """Whether the egress side is there too; only in its namespace can that be asked."""
+    return all(
+        tc.filter_program(port.ifindex, port.tc_priority) == port.tc_program
+        for port in attachment.ports
+        if port.tc_program
+    )
+
+
+# ---- attachments without one ----
 
 
 @dataclass(frozen=True)
 class Remains:
     """What could be found out; the attachment's role is empty where that is unknown."""
 
-    cause: Cause
+    cause: Health
+    """DAMAGED or ORPHANED."""
     attachment: Attachment
 
     def error(self) -> UserError:
         """What to say where the journal would be needed."""
-        if self.cause is Cause.DAMAGED:
+        if self.cause is Health.DAMAGED:
             path = self.attachment.path
             message = f"the journal {path} is damaged, or of another version"
         else:
@@ -55,65 +206,53 @@ class Remains:
             "again; 'netclone-host detach --gone' if the interface is gone",
         )
 
+    def is_on(self, ports: Sequence[Interface]) -> bool:
+        """By name or by index: either may be all that is known."""
+        names, indices = {port.name for port in ports}, {port.ifindex for port in ports}
+        return any(p.name in names or p.ifindex in indices for p in self.attachment.ports)
+
 
 def remains(netns_inode: int | None = None) -> list[Remains]:
     """Of one namespace, or of all."""
     known = {entry.pin_dir for entry in journal.attachments(netns_inode)}
-    found = [Remains(Cause.DAMAGED, _of_journal(path)) for path in journal.damaged(netns_inode)]
+    found = [
+        Remains(Health.DAMAGED, _of_pins(pins.root() / path.parent.name / path.stem))
+        for path in journal.damaged(netns_inode)
+    ]
     known |= {entry.attachment.pin_dir for entry in found}
-    for directory in _pin_directories(netns_inode):
-        if str(directory) not in known and any(map(pins.is_ours, _entries(directory))):
-            found.append(Remains(Cause.ORPHANED, _of_pins(directory)))
+    for directory in pins.directories(netns_inode):
+        if str(directory) not in known and any(map(pins.is_ours, pins.entries(directory))):
+            found.append(Remains(Health.ORPHANED, _of_pins(directory)))
     return found
 
 
-def of_interface(ifname: str, namespace: netns.NetnsId) -> Remains | None:
+def remains_of(ifname: str, namespace: NetnsId) -> Remains | None:
     """Those that are on the interface; else those that know one by this name."""
-    index = interfaces.indices().get(ifname, -1)
+    index = interfaces.indices().get(ifname)
     found = remains(namespace.inode)
     on_it = [one for one in found if any(p.ifindex == index for p in one.attachment.ports)]
     called = [one for one in found if ifname in one.attachment.ifnames]
     return next(iter([*on_it, *called]), None)
 
 
-def _pin_directories(netns_inode: int | None) -> list[Path]:
-    pattern = "net-*" if netns_inode is None else f"net-{netns_inode}"
-    try:
-        found = sorted(pins.root().glob(f"{pattern}/*"))
-        return [path for path in found if pins.is_namespace(path.parent) and path.is_dir()]
-    except PermissionError:  # of a BPF file system only root sees anything
-        return []
-
-
-def _entries(directory: Path) -> list[Path]:
-    try:
-        return sorted(directory.iterdir())
-    except OSError:
-        return []
-
-
-def _of_journal(path: Path) -> Attachment:
-    return _of_pins(pins.root() / path.parent.name / path.stem)
-
-
 def _of_pins(directory: Path) -> Attachment:
     """Everything that can be read off the pins, and the interfaces if they are here."""
     inode = int(directory.parent.name.removeprefix("net-"))
     here = netns.current()
-    entries = _entries(directory)
+    entries = pins.entries(directory)
     configs = [_CONFIGS[entry.name] for entry in entries if entry.name in _CONFIGS]
     map_ids = _map_ids(entries)
     links = [entry for entry in entries if entry.name.startswith(pins.LINK)]
     ports = [_port_of(entry, map_ids) for entry in links]
     if not any(port.name == directory.name for port in ports):
-        ports.append(Port(directory.name, 0))
+        ports.append(Port(directory.name))
     # The journal has the name of the first port, and so have the pins.
     ports.sort(key=lambda port: port.name != directory.name)
     attachment = Attachment(
         role=configs[0].value if configs else "",
         loader="",
         netns_inode=inode,
-        netns_cookie=here.cookie if inode == here.inode else 0,
+        netns_cookie=here.cookie if inode == here.inode else journal.UNKNOWN_COOKIE,
         boot_id=here.boot_id,
         pin_dir=str(directory),
         ports=ports,
@@ -125,13 +264,11 @@ def _of_pins(directory: Path) -> Attachment:
 
 
 def _port_of(link_pin: Path, map_ids: set[int]) -> Port:
-    port = Port(link_pin.name.removeprefix(pins.LINK), 0)
-    try:
+    port = Port(link_pin.name.removeprefix(pins.LINK))
+    with suppress(OSError):
         link = objects.pinned_link(link_pin)
-    except OSError:
-        return port
-    if _is_our_program(link.program_id, map_ids, {names.xdp for names in PROGRAMS.values()}):
-        port.ifindex, port.xdp_program = link.ifindex, link.program_id
+        if _is_our_program(link.program_id, map_ids, _XDP_NAMES):
+            port.ifindex, port.xdp_program = link.ifindex, link.program_id
     return port
 
 
@@ -141,13 +278,13 @@ def _settings(directory: Path) -> dict[str, int]:
     except OSError:
         return {}
     try:
-        table = maps.Map.pinned_as(MapName.SERVER_CONFIG, fd)
-        config = Table(table, ServerConfig)[0] if table else None
+        found = maps.Map.pinned_as(MapName.SERVER_CONFIG, fd)
+        config = Table(found, ServerConfig)[0] if found else None
+    except ValueError:  # another version's
+        return {}
     finally:
         os.close(fd)
-    if config is None:
-        return {}
-    return {"server_id": config.sid, "workers": config.workers}
+    return {"server_id": config.sid, "workers": config.workers} if config else {}
 
 
 def _find_filters(attachment: Attachment, map_ids: set[int]) -> None:
@@ -161,7 +298,7 @@ def _find_filters(attachment: Attachment, map_ids: set[int]) -> None:
     # Without maps there is only the name to go by, and so the interface of the name.
     for ifindex in present.values() if map_ids else {first.ifindex} & set(present.values()):
         for priority, program in tc.egress_programs(ifindex):
-            if _is_our_program(program, map_ids, {names.tc for names in PROGRAMS.values()}):
+            if _is_our_program(program, map_ids, _TC_NAMES):
                 first.ifindex, first.tc_priority, first.tc_program = ifindex, priority, program
 
 
@@ -182,7 +319,7 @@ def _map_ids(entries: list[Path]) -> set[int]:
     return found
 
 
-def _is_our_program(program: int, map_ids: set[int], names: set[str | None]) -> bool:
+def _is_our_program(program: int, map_ids: set[int], names: set[str]) -> bool:
     """By the maps it uses; where none is known, by its name."""
     if map_ids:
         return bool(map_ids & set(objects.map_ids_of_program(program)))
@@ -191,10 +328,8 @@ def _is_our_program(program: int, map_ids: set[int], names: set[str | None]) -> 
 
 def _our_program(ifindex: int) -> int:
     """Id of an XDP program of our name, 0 if there is none: its link is pinned elsewhere."""
-    for _, program in xdp.query(ifindex).programs():
-        if _name_of(program) in {names.xdp for names in PROGRAMS.values()}:
-            return program
-    return 0
+    ours = (program for program in xdp.query(ifindex).ids() if _name_of(program) in _XDP_NAMES)
+    return next(ours, 0)
 
 
 def _name_of(program: int) -> str:

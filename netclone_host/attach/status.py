@@ -4,18 +4,19 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import Any
 
 from netclone_host import counters
-from netclone_host.attach import find, journal, pins, recovery
+from netclone_host.attach import journal, pins, recovery
 from netclone_host.attach.journal import Attachment
-from netclone_host.attach.recovery import Cause, Remains
+from netclone_host.attach.recovery import Health, Remains
 from netclone_host.attach.roles import PROGRAMS, Role
 from netclone_host.attach.table_access import pinned_config, pinned_map, pinned_table
 from netclone_host.attach.tables import MapName, Server, ServerConfig, ServerFlag, Slices
 from netclone_host.counters import Hook
 from netclone_host.errors import UserError
-from netclone_host.kernel import netns, objects, tc
+from netclone_host.kernel import interfaces, netns
 from netclone_host.kernel.maps import Map
 
 _U64_BYTES = 8
@@ -33,11 +34,10 @@ def remains(everywhere: bool = False) -> list[Remains]:
 
 def attached_to(ifname: str) -> Attachment:
     """The attachment that an interface of this namespace belongs to. UserError if none."""
-    attachment = find.find(ifname, netns.current())
+    namespace = netns.current()
+    attachment = recovery.attachment_of(ifname, namespace)
     if attachment is None:
-        from netclone_host.kernel import interfaces
-
-        if (left := recovery.of_interface(ifname, netns.current())) is not None:
+        if (left := recovery.remains_of(ifname, namespace)) is not None:
             raise left.error()
         interfaces.find([ifname])
         raise UserError(
@@ -85,53 +85,12 @@ def read_in_flight(attachment: Attachment) -> int:
     return counts.alive(config, time.clock_gettime_ns(time.CLOCK_MONOTONIC))
 
 
-def health(attachment: Attachment) -> str:
-    """`attached`, `incomplete` (attach died), `stale` (interface or namespace is gone),
-    `detached` (somebody took a program off), `unknown` (the pins cannot be seen: no
-    privilege, or /sys/fs/bpf is hidden)."""
-    namespace = netns.current()
-    if not attachment.complete:
-        return "incomplete"
-    if attachment.netns_inode != namespace.inode:
-        return _health_from_afar(attachment)
-    if find.is_stale(attachment, namespace):
-        return "stale"
-    found = _health_from_afar(attachment)
-    return "detached" if found == "attached" and not _filters_stand(attachment) else found
-
-
-def _filters_stand(attachment: Attachment) -> bool:
-    """Whether the egress side is there too; only in its namespace can that be asked."""
-    return all(
-        tc.filter_program(port.ifindex, port.tc_priority) == port.tc_program
-        for port in attachment.ports
-        if port.tc_program
-    )
-
-
-def _health_from_afar(attachment: Attachment) -> str:
-    if not pins.is_mounted():
-        return "unknown"
-    for port in attachment.ports:
-        try:
-            link = objects.pinned_link(attachment.link_pin(port))
-        except PermissionError:
-            return "unknown"
-        except OSError:
-            return "detached"
-        if link.program_id != port.xdp_program:
-            return "detached"
-        if link.ifindex != port.ifindex:
-            return "stale"
-    return "attached"
-
-
-def describe(attachment: Attachment, cause: Cause | None = None) -> dict[str, Any]:
+def describe(attachment: Attachment, cause: Health | None = None) -> dict[str, Any]:
     """One attachment, for `status --json`; `cause` of one whose journal is not to be had."""
     return {
-        "interfaces": find.names_now(attachment, netns.current()),
+        "interfaces": recovery.names_now(attachment, netns.current()),
         "role": attachment.role,
-        "health": cause or health(attachment),
+        "health": cause or recovery.health(attachment),
         "mode": attachment.mode,
         "reason": attachment.reason,
         "loader": attachment.loader,
@@ -147,10 +106,10 @@ def _program_ids(attachment: Attachment) -> dict[str, dict[str, int]]:
     """Interface -> ids of its XDP and tc programs."""
     ids: dict[str, dict[str, int]] = {}
     for port in attachment.ports:
-        try:
-            found = {"xdp": objects.pinned_link(attachment.link_pin(port)).program_id}
-        except OSError:
-            found = {}
+        found = {}
+        with suppress(OSError):
+            if (link := recovery.own_link(attachment, port)) is not None:
+                found["xdp"] = link.program_id
         if port.tc_program:
             found["tc"] = port.tc_program
         ids[port.name] = found

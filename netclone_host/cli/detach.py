@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import click
 
-from netclone_host.attach import detach as api
+from netclone_host.attach.detach import detach as take_off
+from netclone_host.attach.detach import detach_gone
 from netclone_host.errors import UserError
 
 
@@ -27,13 +28,12 @@ def detach(ifname: str | None, gone: bool) -> None:
             hint="'netclone-host status --all' lists where NetClone is attached",
         )
     if ifname is None:
-        for attachment in api.detach_gone():
-            names = ", ".join(attachment.ifnames)
-            what = attachment.role or "remains"
-            click.echo(f"cleared {what} of {names}, net {attachment.netns_inode}")
+        for cleared in detach_gone():
+            names = ", ".join(cleared.ifnames)
+            what = cleared.role or "remains"
+            click.echo(f"cleared {what} of {names}, net {cleared.netns_inode}")
         return
-    attachment = api.detach(ifname)
-    what = attachment.role or "what was left"
-    click.echo(f"detached {what} from {', '.join(attachment.ifnames)}")
-    if not attachment.attached_at:
+    detached = take_off(ifname)
+    click.echo(f"detached {detached.role or 'what was left'} from {', '.join(detached.ifnames)}")
+    if not detached.had_journal:
         click.echo("note: there was no journal to go by; a clsact qdisc stays", err=True)

@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.table import Column, Table
 
 from netclone_host import counters
-from netclone_host.attach import find, status
+from netclone_host.attach import recovery, status
 from netclone_host.attach.journal import Attachment
 from netclone_host.attach.roles import Role
 from netclone_host.cli.console import console
@@ -44,7 +44,7 @@ def snapshot(attachment: Attachment) -> dict[str, Any]:
         for hook, table in status.read_counters(attachment).items()
     }
     record: dict[str, Any] = {
-        "interfaces": find.names_now(attachment, netns.current()),
+        "interfaces": recovery.names_now(attachment, netns.current()),
         "role": attachment.role,
         "mode": attachment.mode,
         "time_ns": time.time_ns(),

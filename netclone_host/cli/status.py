@@ -11,7 +11,7 @@ import click
 
 from netclone_host.attach import status as state
 from netclone_host.attach.journal import Attachment
-from netclone_host.attach.recovery import Cause
+from netclone_host.attach.recovery import Health
 from netclone_host.attach.roles import Role
 from netclone_host.cli import print_error
 from netclone_host.cli.console import console
@@ -44,7 +44,7 @@ def status(as_json: bool, everywhere: bool) -> None:
         sys.exit(1)
 
 
-def _describe(attachment: Attachment, cause: Cause | None = None) -> dict[str, Any]:
+def _describe(attachment: Attachment, cause: Health | None = None) -> dict[str, Any]:
     record = state.describe(attachment, cause)
     settings, noticed = current_settings.look(attachment)
     record["settings"] |= settings

@@ -57,6 +57,9 @@ class Attached:
         )
         return [(mode, program) for mode, program in modes if program]
 
+    def ids(self) -> set[int]:
+        return {program for _, program in self.programs()}
+
 
 def query(ifindex: int) -> Attached:
     opts = _QueryOpts(sz=ctypes.sizeof(_QueryOpts))

@@ -7,7 +7,7 @@ import ctypes
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from netclone_host.attach import detach, pins, recovery
 from netclone_host.attach import journal as bpf_journal
@@ -65,10 +65,10 @@ def forget(namespace: NetnsId, present: NetnsId | None) -> None:
     with bpf_journal.locked():
         for attachment in bpf_journal.attachments(namespace.inode):
             if attachment.is_of(namespace):
-                detach.undo(attachment, replace(namespace, cookie=0))
+                detach.forget(attachment)
         if present == namespace:
             for left in recovery.remains(namespace.inode):
-                detach.undo(left.attachment, replace(namespace, cookie=-1))
+                detach.forget(left.attachment)
 
 
 def attachment_of(namespace: str) -> Attachment | None:

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from netclone_host import topology
-from netclone_host.attach import journal, pins, status
+from netclone_host.attach import journal, pins, recovery, status
 from netclone_host.attach.attach import AttachRequest, attach
 from netclone_host.attach.roles import Role
 from netclone_host.cli import main
@@ -79,7 +79,7 @@ def nothing(_pin: Path) -> None:
 def test_what_is_no_link_is_in_nobodys_way(link_pin: Path, put: Callable[[Path], None]) -> None:
     lose(link_pin)
     put(link_pin)
-    assert [status.health(one) for one in status.attachments()] == ["detached"]
+    assert [recovery.health(one) for one in status.attachments()] == ["detached"]
     groups = link_pin.with_name("nc_groups")
     if put is not a_map:
         groups.unlink()

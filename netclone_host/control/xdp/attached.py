@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from netclone_host.attach import find, status
+from netclone_host.attach import recovery, status
 from netclone_host.attach.journal import Attachment
 from netclone_host.attach.roles import Role
 from netclone_host.errors import UserError
@@ -41,4 +41,4 @@ def attached_switch(ifname: str | None, option: str) -> Attachment:
 
 
 def _port_of(attachment: Attachment) -> str:
-    return find.names_now(attachment, netns.current())[0]
+    return recovery.names_now(attachment, netns.current())[0]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from netclone_host import crash_points
-from netclone_host.attach import find
+from netclone_host.attach import recovery
 from netclone_host.attach.journal import Attachment
 from netclone_host.attach.settings import ServerEntry, SwitchTables
 from netclone_host.attach.table_access import pinned_map, pinned_table, table
@@ -90,7 +90,7 @@ class LiveSwitch:
 
     def ports(self) -> list[str]:
         """What the attached links are called now."""
-        return find.names_now(self.attachment, netns.current())
+        return recovery.names_now(self.attachment, netns.current())
 
     def capacity(self) -> int:
         """Servers whose groups the group table has room for."""
