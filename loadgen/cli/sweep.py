@@ -67,7 +67,7 @@ class Asked:
     netns: str | None
 
     def topology(self, workers: int) -> Topology | None:
-        """Of the rack to build; None: the one that is up, whatever it is like."""
+        """The rack to build; None: the one that is up, whatever it is like."""
         if Journal(self.rack).exists and not given(("servers", "clients", "workers")):
             return None
         return default_topology(self.servers, self.clients, self.workers or workers)

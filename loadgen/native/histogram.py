@@ -21,7 +21,7 @@ HIST_BUCKETS = (HIST_MAX_LOG2 - HIST_SUB_LOG2 + 1) << HIST_SUB_LOG2
 
 
 def coefficient_of_variation(count: int, total: float, squares: float) -> float:
-    """Of `count` values with this sum and sum of squares; NaN without values."""
+    """For `count` values with this sum and sum of squares; NaN without values."""
     if not count or not total:
         return math.nan
     mean = total / count

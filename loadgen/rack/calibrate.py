@@ -128,6 +128,6 @@ def calibrate_rack(plan: Plan, seed: int) -> Calibration:
 
 
 def _processor_s() -> float:
-    """Of all threads; soft interrupts that they run are theirs on most kernels."""
+    """Processor time of all threads; on most kernels it includes soft interrupts that they run."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime

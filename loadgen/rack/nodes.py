@@ -21,10 +21,10 @@ def service_port(plan: Plan) -> int:
 
 
 def client_endpoints(plan: Plan) -> list[Endpoint]:
-    """Of every client, at any port."""
+    """Every client, at any port."""
     return [endpoint(node, 0) for node in plan.clients]
 
 
 def server_endpoints(plan: Plan) -> list[Endpoint]:
-    """Of every server, by id."""
+    """Every server, by id."""
     return [endpoint(node, service_port(plan)) for node in plan.servers]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -13,6 +14,11 @@ from loadgen.workload.records import RunRecord
 
 WIDTH = 110
 """Columns of what does not go to a terminal."""
+
+
+def progress_console() -> Console:
+    """Progress goes to standard error: standard output has the results alone."""
+    return Console(stderr=True, width=None if sys.stderr.isatty() else WIDTH)
 
 
 def sweep_with_progress(

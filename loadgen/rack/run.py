@@ -15,7 +15,7 @@ from loadgen.machine.awake import processors_awake
 from loadgen.rack import report, scale
 from loadgen.rack.calibrate import calibrate_rack
 from loadgen.rack.emulated import EmulatedServers
-from loadgen.rack.progress import WIDTH, sweep_with_progress
+from loadgen.rack.progress import WIDTH, progress_console, sweep_with_progress
 from loadgen.rack.run_options import RunOptions
 from loadgen.rack.scheme_setup import check as check_schemes
 from loadgen.workload.records import RunRecord
@@ -38,8 +38,7 @@ def run_rack(
     for politely in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(politely) != signal.SIG_IGN:  # nohup
             signal.signal(politely, lambda number, _: sys.exit(128 + number))
-    # Progress goes to standard error: standard output has the table alone.
-    console = Console(stderr=True, width=None if sys.stderr.isatty() else WIDTH)
+    console = progress_console()
     with available_rack(rack, topology, attach_options, console) as plan:
         check_schemes(plan, options.settings.schemes)
         servers = _servers(plan, options, console)

@@ -15,7 +15,7 @@ from netclone_host.errors import UserError
 MIN_LOAD, MAX_LOAD = 1e-4, 2.0
 MAX_DURATION_S = 3600.0
 MAX_SERVICE_S = 1.0
-"""Of the mean service time, jitter included, before it is stretched."""
+"""Longest mean service time, jitter included, before it is stretched."""
 MAX_REPEATS = 1000
 MAX_SEED = (1 << 32) - 1
 WARMUP_SHARE = 0.2

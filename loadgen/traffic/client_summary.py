@@ -39,7 +39,7 @@ class ClientSummary:
     io: str = "socket"
     clock_step_ns: int = 0
     duration_s: float = 0.0
-    """Of the measured window; in a partial run, as much of it as passed."""
+    """Length of the measured window; in a partial run, as much of it as passed."""
     partial: bool = False
     notes: list[str] = field(default_factory=list)
     latency: NativeHist = field(default_factory=NativeHist)

@@ -18,7 +18,7 @@ from netclone_host.errors import UserError
 START_TIMEOUT_S = 10.0
 STOP_TIMEOUT_S = 5.0
 MEMORY_MB = 64
-"""Of a store without objects; and"""
+"""What a store takes without objects; and"""
 OBJECT_BYTES = 256
 """for each, with room to spare: memcached forgets objects when it is full."""
 

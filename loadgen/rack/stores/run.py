@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from loadgen.machine.awake import processors_awake
-from loadgen.rack.progress import sweep_with_progress
+from loadgen.rack.progress import progress_console, sweep_with_progress
 from loadgen.rack.run import available_rack
 from loadgen.rack.scheme_setup import check as check_schemes
 from loadgen.rack.stores.process import StoreProcess
@@ -26,7 +26,7 @@ def run_stores(
     rack: str, topology: Topology | None, load: StoreLoad, settings: SweepSettings
 ) -> list[RunRecord]:
     """Measures; returns the records. Raises `WrongValueError`."""
-    console = Console(stderr=True)
+    console = progress_console()
     with available_rack(rack, topology, Options(), console) as plan:
         check_schemes(plan, settings.schemes)
         with (
