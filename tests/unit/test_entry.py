@@ -9,7 +9,7 @@ from unittest import mock
 
 import pytest
 
-from netclone_host import entry
+from netclone_host import interrupts
 
 
 @pytest.mark.parametrize("command", ["netclone-host", "netclone-loadgen"])
@@ -17,10 +17,11 @@ def test_an_interrupt_before_the_command_line_is_there(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (script,) = importlib.metadata.entry_points(group="console_scripts", name=command)
+    command_main = script.load()
     with (
         mock.patch.object(importlib, "import_module", side_effect=KeyboardInterrupt),
         pytest.raises(SystemExit) as ended,
     ):
-        {"host": entry.host, "loadgen": entry.loadgen}[script.attr]()
-    assert ended.value.code == entry.INTERRUPTED
+        command_main()
+    assert ended.value.code == interrupts.INTERRUPTED
     assert capsys.readouterr() == ("", "interrupted\n")

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Where ``netclone-loadgen`` starts."""
+
+from netclone_host.interrupts import run_command
+
+
+def main() -> None:
+    run_command("loadgen.cli")

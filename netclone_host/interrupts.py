@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""A command that is interrupted ends in order from its first moment on, also while Python still
+imports what it needs."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import NoReturn
+
+INTERRUPTED = 130
+
+
+def run_command(package: str) -> None:
+    """Import the package of a command line and run its `main`."""
+    try:
+        command = importlib.import_module(package).main
+    except KeyboardInterrupt:
+        interrupted()
+    command()
+
+
+def interrupted() -> NoReturn:
+    """Ends a command that was interrupted."""
+    sys.stderr.write("interrupted\n")
+    sys.exit(INTERRUPTED)
