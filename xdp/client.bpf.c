@@ -2,9 +2,7 @@
 /* The client: tc gives blank requests a group and a filter table; XDP drops the response
  * to a request that was already answered. */
 #define NC_ROLE_CLIENT
-#include "netclone/table_access.h"
 #include "netclone/client.h"
-#include "targets/host.h"
 
 NC_XDP(nc_client_in)
 {

@@ -2,9 +2,7 @@
 /* The server: XDP drops clones that come while requests wait; tc writes SID and STATE into
  * responses. */
 #define NC_ROLE_SERVER
-#include "netclone/table_access.h"
 #include "netclone/server.h"
-#include "targets/host.h"
 
 NC_XDP(nc_server_in)
 {

@@ -60,7 +60,7 @@ def pair_devmap() -> Map:
 
 def _fill(devmap: Map, pair: PortPair, clone_program: int) -> None:
     """Both entries name the program, and so do the servers' ports in `nc_ports`: the kernel
-    runs one program over all frames that a poll sends to a port (see nc_leave)."""
+    runs one program over all frames that a poll sends to a port (see nc_switch_egress)."""
     for position, ifindex in enumerate(pair):
         if ifindex:
             devmap.update(position, DevmapValue(ifindex, clone_program))

@@ -14,10 +14,14 @@ LINES = list(range(1, 24))
 
 IMPLEMENTATIONS = {
     "oracle": ["netclone_host/model/switch.py"],
+    "C": ["xdp/include/netclone/algorithm1.h"],
     "v1model": ["p4/shared/*.p4", "p4/v1model/*.p4"],
     "tna": ["p4/shared/*.p4", "p4/tna/*.p4"],
 }
-EXTENSIONS = ["netclone_host/model/extensions/[a-z]*.py"]
+EXTENSIONS = [
+    "netclone_host/model/extensions/[a-z]*.py",
+    "xdp/include/netclone/extensions/*.h",
+]
 
 
 def files(patterns: list[str]) -> list[Path]:
@@ -40,7 +44,7 @@ def test_every_line_is_cited(name: str) -> None:
     assert sorted(set(cited(text))) == LINES
 
 
-@pytest.mark.parametrize("path", files(EXTENSIONS), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", files(EXTENSIONS), ids=lambda path: path.name)
 def test_an_extension_names_the_line_that_it_changes(path: Path) -> None:
     head = path.read_text().split('"""')[1] if path.suffix == ".py" else path.read_text()[:2000]
     assert cited(head)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A frame's way through a node: what the BPF entry points do, on plain memory. */
+/* A frame through a node: what the BPF entry points do, on plain memory. */
 #include <string.h>
 
 #include "netclone/client.h"
-#include "netclone/forward.h"
-#include "netclone/leave.h"
 #include "netclone/server.h"
+#include "netclone/switch.h"
+#include "netclone/switch_egress.h"
 
 #include "netclone.h"
 
@@ -79,7 +79,7 @@ static int leaves(struct nc_env *node, const struct nc_switch_config *cfg,
 	enum nc_counter reason;
 
 	frame.handle = &frame;
-	reason = nc_leave(node, cfg, &frame, out->port);
+	reason = nc_switch_egress(node, cfg, &frame, out->port);
 	if (reason == NC_AS_IT_IS)
 		return 1;
 	nc_count(node, NC_HOOK_CLONE, reason);
@@ -110,7 +110,7 @@ static int feed_switch(struct nc_env *node, nc_u32 port, struct nc_native_out ou
 	nc_u32 reason;
 
 	frame.handle = &frame;
-	reason = nc_switch_packet(node, cfg, &frame, port, &f);
+	reason = nc_switch_ingress(node, cfg, &frame, port, &f);
 	nc_count(node, NC_HOOK_INGRESS, reason);
 	switch (f.action) {
 	case NC_CLONE:

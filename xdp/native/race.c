@@ -22,7 +22,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "netclone/forward.h"
+#include "netclone/switch.h"
 
 #include "netclone.h"
 
@@ -92,7 +92,7 @@ static int through_native(struct run *run, const nc_u8 *frame, nc_u8 *out)
 	struct nc_forward forward;
 
 	memcpy(out, frame, FRAME_LEN);
-	nc_switch_packet(run->node, nc_switch_cfg_of(run->node), &f, 1, &forward);
+	nc_switch_ingress(run->node, nc_switch_cfg_of(run->node), &f, 1, &forward);
 	return forward.action != NC_DROP;
 }
 
@@ -126,7 +126,7 @@ static nc_u32 req_id_of(const nc_u8 *frame)
 }
 
 /* CLO, and the last byte of the server's address. */
-static nc_u32 way_of(const nc_u8 *frame)
+static nc_u32 outcome_of(const nc_u8 *frame)
 {
 	return (nc_u32)((const struct nc_header *)(frame + HEADER_AT))->clo << 8 |
 	       frame[HEADER_AT - 8 - 1];
@@ -173,7 +173,7 @@ static void *work(void *argument)
 		h->req_id = run->task == IDS ? 0 : nc_htonl(i + 1);
 		if (through(run, frame, out) && run->task == PAIRS)
 			run->delivered[i + 1]++;
-		run->seen[worker->number][i] = run->task == IDS ? req_id_of(out) : way_of(out);
+		run->seen[worker->number][i] = run->task == IDS ? req_id_of(out) : outcome_of(out);
 	}
 	return NULL;
 }

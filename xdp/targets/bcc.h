@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The tables as BCC tables. BCC rewrites `table.method()` only in functions of the main
  * file, not in macros: every accessor is written out, and the loader hands over one flat
- * text. The loader defines NC_GROUP_ENTRIES,
- * NC_FILTER_ENTRIES and NC_PORT_ENTRIES to what the topology needs. */
+ * text. The loader defines NC_GROUP_ENTRIES, NC_FILTER_ENTRIES and NC_PORT_ENTRIES to what the
+ * topology needs. */
 #ifndef NETCLONE_TARGETS_BCC_H
 #define NETCLONE_TARGETS_BCC_H
 
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>
 
-#define NC_PART NC_INLINE /* BCC has no calls between functions */
+#include "kernel.h"
+
+/* BCC knows a program by its function. */
+#define NC_XDP(name) int name(struct xdp_md *ctx)
+#define NC_XDP_DEVMAP(name) int name(struct xdp_md *ctx)
+#define NC_TC(name) int name(struct __sk_buff *ctx)
 
 struct nc_counter_set {
 	nc_u64 packets[NC_CTR_COUNT];
@@ -23,8 +28,7 @@ NC_INLINE void nc_count(struct nc_env *env, nc_u32 hook, nc_u32 reason)
 	struct nc_counter_set *set = nc_counters.lookup(&index);
 
 	(void)env;
-	/* The compiler knows which reasons there are; the verifier has to be shown. */
-	NC_KEEP(reason);
+	NC_RECHECK(reason);
 	if (set && reason < NC_CTR_COUNT)
 		set->packets[reason]++;
 }
@@ -51,8 +55,6 @@ NC_INLINE nc_u32 nc_random(struct nc_env *env)
 #ifndef NC_PORT_ENTRIES
 #define NC_PORT_ENTRIES NC_DEFAULT_PORT_ENTRIES
 #endif
-
-#include "frame_sum.h"
 
 BPF_PERCPU_ARRAY(nc_scratch, struct nc_scratch, 1);
 
@@ -171,7 +173,7 @@ NC_INLINE long nc_redirect_to(nc_u32 ifindex)
  * its number, for a map found at run time. */
 static long (*nc_bpf_redirect_map)(void *map, u64 key, u64 flags) = (void *)BPF_FUNC_redirect_map;
 
-/* A devmap that has just gone costs the copy, never the original. */
+/* A devmap that has just gone costs the clone, never the original. */
 NC_INLINE long nc_redirect_both(nc_u32 grp, nc_u32 port)
 {
 	void *pair = nc_clone_ports.lookup(&grp);

@@ -5,11 +5,19 @@
 #define NETCLONE_TARGETS_LIBBPF_H
 
 #include <linux/bpf.h>
+#include <linux/pkt_cls.h>
 #include <bpf/bpf_helpers.h>
 
-#define NC_PART __attribute__((noinline))
+#include "kernel.h"
 
-/* There are no others: a part is passed 0, and its argument needs a size. */
+/* libbpf knows a program by its section. */
+#define NC_XDP(name) SEC("xdp") int name(struct xdp_md *ctx)
+#define NC_XDP_DEVMAP(name) SEC("xdp/devmap") int name(struct xdp_md *ctx)
+#define NC_TC(name) SEC("tc") int name(struct __sk_buff *ctx)
+
+char nc_license[] SEC("license") = "Dual BSD/GPL";
+
+/* A subprogram is passed 0, but its argument needs a size. */
 struct nc_env {
 	char unused;
 };
@@ -55,8 +63,7 @@ NC_INLINE void nc_count(struct nc_env *env, nc_u32 hook, nc_u32 reason)
 	struct nc_counter_set *set = bpf_map_lookup_elem(&nc_counters, &hook);
 
 	(void)env;
-	/* The compiler knows which reasons there are; the verifier has to be shown. */
-	NC_KEEP(reason);
+	NC_RECHECK(reason);
 	if (set && reason < NC_CTR_COUNT)
 		set->packets[reason]++;
 }
@@ -74,8 +81,6 @@ NC_INLINE nc_u32 nc_random(struct nc_env *env)
 }
 
 #ifdef NC_ROLE_SWITCH
-#include "frame_sum.h"
-
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -90,7 +95,7 @@ NC_INLINE struct nc_scratch *nc_scratch_of(void)
 	return bpf_map_lookup_elem(&nc_scratch, &index);
 }
 
-NC_PART int nc_xdp_frame_sum(struct xdp_md *ctx, nc_u32 offset, nc_u32 len)
+NC_SUBPROGRAM int nc_xdp_frame_sum(struct xdp_md *ctx, nc_u32 offset, nc_u32 len)
 {
 	return nc_chunked_sum(ctx, offset, len);
 }
@@ -163,7 +168,7 @@ NC_INLINE long nc_redirect_to(nc_u32 ifindex)
 	return bpf_redirect_map(&nc_ports, ifindex, XDP_PASS);
 }
 
-/* A devmap that has just gone costs the copy, never the original. */
+/* A devmap that has just gone costs the clone, never the original. */
 NC_INLINE long nc_redirect_both(nc_u32 grp, nc_u32 port)
 {
 	void *pair = bpf_map_lookup_elem(&nc_clone_ports, &grp);

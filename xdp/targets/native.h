@@ -5,8 +5,6 @@
 #ifndef NETCLONE_TARGETS_NATIVE_H
 #define NETCLONE_TARGETS_NATIVE_H
 
-#define NC_PART NC_INLINE
-
 struct nc_env {
 	nc_u64 now_ns;
 	nc_u64 random; /* state of nc_random; any value, also 0 */
@@ -89,7 +87,7 @@ NC_INLINE nc_u64 *nc_turn_of(struct nc_env *env)
 	return &env->turn;
 }
 
-/* Every group can be cloned: the caller sends both copies itself. */
+/* Every group can be cloned: the caller sends both frames itself. */
 NC_INLINE int nc_can_clone(struct nc_env *env, nc_u32 grp)
 {
 	return grp >= 1 && grp <= env->switch_cfg.n_groups;

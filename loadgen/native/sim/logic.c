@@ -150,17 +150,17 @@ inline struct sim_verdict sim_switch_decides(struct sim_host *h, struct nc_heade
 	enum nc_counter reason;
 
 	env->now_ns = now_ns;
-	reason = nc_switch_route(NC_WAY_ANY, env, cfg, nc, 0, &r);
+	reason = nc_route_request(NC_FULL_PATH, env, cfg, nc, 0, &r);
 	if (nc_unlikely(reason != NC_CTR_cloned && reason != NC_CTR_not_cloned &&
 			reason != NC_CTR_probed))
 		return (struct sim_verdict){};
-	nc_write_route(NC_WAY_ANY, env, cfg, nc, &r);
-	return (struct sim_verdict){r.grp ? 2 : 1, r.dst, r.other};
+	nc_write_request(NC_FULL_PATH, env, cfg, nc, &r);
+	return (struct sim_verdict){r.grp ? 2 : 1, r.chosen, r.other};
 }
 
 inline void sim_switch_sends_on(struct sim_host *h, struct nc_header *nc)
 {
-	nc_write_identity(NC_WAY_ANY, &h->env, &h->env.switch_cfg, nc);
+	nc_identify(NC_FULL_PATH, &h->env, &h->env.switch_cfg, nc);
 }
 
 inline int sim_switch_is_foreign(const struct sim_host *h, const struct nc_header *nc)
@@ -171,7 +171,7 @@ inline int sim_switch_is_foreign(const struct sim_host *h, const struct nc_heade
 inline int sim_switch_forwards(struct sim_host *h, const struct nc_header *nc, uint64_t now_ns)
 {
 	h->env.now_ns = now_ns;
-	return nc_switch_response(NC_WAY_ANY, &h->env, &h->env.switch_cfg, nc) !=
+	return nc_filter_response(NC_FULL_PATH, &h->env, &h->env.switch_cfg, nc) !=
 	       NC_CTR_filtered_slower_response;
 }
 

@@ -7,9 +7,8 @@
 
 /* One simulated rack is one thread: its tables need no atomic instructions. */
 #define NC_SINGLE_THREAD
-#include "netclone/table_access.h"
 #include "netclone/client.h"
-#include "netclone/rewrite.h"
+#include "netclone/decision.h"
 #include "netclone/server.h"
 
 #include "sim.h"

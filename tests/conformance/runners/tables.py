@@ -159,7 +159,7 @@ def _swapped(value: int, size: int) -> int:
 
 
 def _mixed(x: int) -> int:
-    """nc_mix of identity.h."""
+    """nc_mix of fingerprint.h."""
     x = x * 0x9E3779B97F4A7C15 % (1 << 64)
     x ^= x >> 32
     x = x * 0xD6E8FEB86659FD93 % (1 << 64)

@@ -29,6 +29,39 @@ NC_INLINE nc_u64 nc_diff32(nc_be32 old, nc_be32 now)
 	return (nc_u64)(nc_u32)~old + now;
 }
 
+/* Writes a header field; the value is what the field adds to the sum. Macros, because a pointer to
+ * a field of a packed structure does not know its alignment. */
+#define NC_WRITE16(field, value)                                                                   \
+	({                                                                                         \
+		nc_be16 now_ = (value);                                                            \
+		nc_u64 diff_ = nc_diff16(field, now_);                                             \
+		field = now_;                                                                      \
+		diff_;                                                                             \
+	})
+#define NC_WRITE32(field, value)                                                                   \
+	({                                                                                         \
+		nc_be32 now_ = (value);                                                            \
+		nc_u64 diff_ = nc_diff32(field, now_);                                             \
+		field = now_;                                                                      \
+		diff_;                                                                             \
+	})
+
+struct nc_header_words {
+	nc_be32 word[NC_HEADER_LEN / 4];
+} NC_UNALIGNED;
+
+/* What the header adds to a sum now, less what it added before. */
+NC_INLINE nc_u64 nc_header_diff(const struct nc_header *before, const struct nc_header *after)
+{
+	const struct nc_header_words *old = (const void *)before, *now = (const void *)after;
+	nc_u64 diff = 0;
+
+	NC_UNROLL
+	for (int i = 0; i < NC_HEADER_LEN / 4; i++)
+		diff += nc_diff32(old->word[i], now->word[i]);
+	return diff;
+}
+
 /* RFC 1624, equation 3. The zero of one's complement that is added keeps the result from
  * being 0xffff, the other zero, also where nothing has changed. */
 NC_INLINE nc_u16 nc_check_updated(nc_u16 check, nc_u64 diff)

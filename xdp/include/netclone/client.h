@@ -4,8 +4,9 @@
 #ifndef NETCLONE_CLIENT_H
 #define NETCLONE_CLIENT_H
 
-#include "host.h"
-#include "identity.h"
+#include "checksum.h"
+#include "fingerprint.h"
+#include "parse.h"
 #include "table_access.h"
 
 /* Spreads 32 random bits over 0 .. n-1. */
@@ -27,8 +28,7 @@ NC_INLINE enum nc_counter nc_client_request(struct nc_env *env, const struct nc_
 	nc_u32 for_group, for_table;
 
 	if (nc_unlikely(nc_has_client_id(h))) {
-		nc_u64 key = nc_request_key(NC_WAY_ANY, h, nc_ntohl(h->req_id)),
-		       mixed = nc_mix(key);
+		nc_u64 key = nc_request_key(h), mixed = nc_mix(key);
 		struct nc_answered *answered = nc_answered_slot(env, nc_answered_index(key));
 
 		if (answered)
@@ -47,7 +47,7 @@ NC_INLINE enum nc_counter nc_client_request(struct nc_env *env, const struct nc_
 	return NC_CTR_request_stamped;
 }
 
-/* A response arrives. Of a request that was not cloned there is only one. */
+/* A response arrives. A request that was not cloned has only one. */
 NC_INLINE enum nc_counter nc_client_response(struct nc_env *env, const struct nc_client_config *cfg,
 					     const struct nc_header *h)
 {
@@ -57,7 +57,7 @@ NC_INLINE enum nc_counter nc_client_response(struct nc_env *env, const struct nc
 	if (h->clo == NC_CLO_NONE || !nc_is_identified(h) ||
 	    (nc_has_client_id(h) && nc_is_multi_packet(h)))
 		return NC_CTR_response_delivered;
-	fingerprint = nc_fingerprint(NC_WAY_ANY, h, nc_ntohl(h->req_id));
+	fingerprint = nc_fingerprint(h);
 	answered = nc_answered_slot(env, nc_answered_index(fingerprint));
 	if (!answered)
 		return NC_CTR_response_delivered;

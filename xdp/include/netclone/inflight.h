@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Requests in flight at a server, counted without its help.
  *
- * A direct-mapped table holds one word a request: its key and the time slice it came in.
+ * A direct-mapped table holds one word per request: its key and the time slice it came in.
  * Beside it stand the counts of the last NC_INFLIGHT_SLICES slices. A response takes its
  * request's word away and lowers the count of that word's slice; a request that is never
  * answered drops out when its slice does. Each word has been counted exactly once before it
@@ -13,7 +13,7 @@
 #ifndef NETCLONE_INFLIGHT_H
 #define NETCLONE_INFLIGHT_H
 
-#include "identity.h"
+#include "fingerprint.h"
 #include "table_access.h"
 
 enum {

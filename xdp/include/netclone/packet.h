@@ -5,7 +5,6 @@
 #define NETCLONE_PACKET_H
 
 #include "limits.h"
-#include "tables.h"
 #include "wire.h"
 
 enum {
@@ -92,28 +91,15 @@ struct nc_packet {
 	nc_u8 protocol;
 	nc_u8 is_ip6;
 	nc_u8 tagged; /* carries a VLAN tag */
-	nc_u8 plain;  /* found by nc_parse_plain: the verifier knows where l3 is */
+	nc_u8 fast;   /* found by nc_parse_fast: headers are at constant offsets */
 };
 
-/* The verifier walks every path on its own as long as the paths differ in a constant: with
- * or without tags, IPv4 or IPv6, UDP or TCP make twelve walks through everything behind
- * the parser. So there are two ways through it: one for UDP over IPv4 without tags or options,
- * with constants that the processor likes, and one for all else, which takes what would be
- * constants from the packet's bytes, where the verifier does not know them. */
-
-/* Keeps the compiler from forming a second copy of a pointer, whose bounds the verifier
- * would not have seen checked; and from what it knows of a value. */
-#define NC_KEEP(value) asm volatile("" : "+r"(value))
-
-NC_INLINE nc_u8 nc_byte_at(const void *start, nc_u32 offset)
-{
-	return *((const volatile nc_u8 *)start + offset);
-}
-
-NC_INLINE nc_u32 nc_ip_version(const void *l3)
-{
-	return nc_byte_at(l3, 0) >> 4;
-}
+/* A packet on its way out of a host. When its counter says that it was rewritten, its L4 checksum
+ * is the caller's to update by `diff`: only the target knows whether the sum is partial. */
+struct nc_egress {
+	struct nc_packet packet;
+	nc_u64 diff; /* what the rewritten header adds to the sum */
+};
 
 NC_INLINE int nc_is_ip6(const struct nc_packet *p)
 {
@@ -126,12 +112,12 @@ NC_INLINE struct nc_ip4 *nc_ip4_of(const struct nc_packet *p)
 	return p->l3;
 }
 
-/* 0 for an IPv4 packet. Where the verifier has forgotten that there is room, it is asked. */
+/* 0 for an IPv4 packet. The verifier knows only constant offsets to be within the frame. */
 NC_INLINE struct nc_ip6 *nc_ip6_of(const struct nc_packet *p)
 {
 	struct nc_ip6 *ip = p->l3;
 
-	if (nc_likely(!nc_is_ip6(p)) || (!p->plain && (void *)(ip + 1) > p->end))
+	if (nc_likely(!nc_is_ip6(p)) || (!p->fast && (void *)(ip + 1) > p->end))
 		return 0;
 	return ip;
 }

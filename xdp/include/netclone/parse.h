@@ -6,6 +6,8 @@
 
 #include "counters.h"
 #include "packet.h"
+#include "tables.h"
+#include "verifier.h"
 
 /* What a role takes as in range. */
 struct nc_ranges {
@@ -50,9 +52,9 @@ NC_INLINE nc_u32 nc_is_tag_byte(nc_u8 first)
 	return (nc_u32)first >> 7 & (first | first >> 3) & 1;
 }
 
-/* Where the IP header starts, from the frame's bytes (nc_byte_at). A frame that ends before
+/* Where the IP header starts. A frame that ends before
  * a second EtherType is a runt wherever its IP header is taken to be. */
-NC_INLINE nc_u32 nc_l3_offset(const void *data, const void *end)
+NC_INLINE nc_u32 nc_opaque_l3_offset(const void *data, const void *end)
 {
 	const nc_u8 *eth = data;
 	nc_u32 first, second;
@@ -87,9 +89,9 @@ NC_INLINE void *nc_parse_l2(void *data, struct nc_packet *p, nc_be16 *type)
 		*type = tag->type;
 		next = tag + 1;
 	}
-	p->l4_offset = nc_l3_offset(data, p->end);
+	p->l4_offset = nc_opaque_l3_offset(data, p->end);
 	next = (nc_u8 *)data + p->l4_offset;
-	NC_KEEP(next);
+	NC_ONE_POINTER(next);
 	return next;
 }
 
@@ -127,11 +129,10 @@ NC_INLINE enum nc_counter nc_parse_ip6(void *l3, struct nc_packet *p)
 	return NC_PARSED;
 }
 
-/* Protocol of an IPv4 or IPv6 header that is in order, without a branch (nc_byte_at): byte 9
- * of the one, byte 6 of the other. */
-NC_INLINE nc_u8 nc_protocol_of(const void *l3)
+/* Protocol of an IPv4 or IPv6 header that is in order: byte 9 of the one, byte 6 of the other. */
+NC_INLINE nc_u8 nc_opaque_protocol(const void *l3)
 {
-	nc_u32 is_ip6 = nc_ip_version(l3) >> 1 & 1;
+	nc_u32 is_ip6 = nc_opaque_version(l3) >> 1 & 1;
 
 	return (nc_byte_at(l3, 9) & (is_ip6 - 1)) | (nc_byte_at(l3, 6) & -is_ip6);
 }
@@ -139,18 +140,18 @@ NC_INLINE nc_u8 nc_protocol_of(const void *l3)
 /* Its length is 20 for version 4 and 40 for version 6. */
 NC_INLINE void nc_enter_l4(void *l3, struct nc_packet *p)
 {
-	nc_u32 header_len = (10 * nc_ip_version(l3) - 20) & 0x3f;
+	nc_u32 header_len = (10 * nc_opaque_version(l3) - 20) & 0x3f;
 
 	p->l3 = l3;
-	p->is_ip6 = nc_ip_version(l3) >> 1 & 1;
-	p->protocol = nc_protocol_of(l3);
+	p->is_ip6 = nc_opaque_version(l3) >> 1 & 1;
+	p->protocol = nc_opaque_protocol(l3);
 	p->l4 = (nc_u8 *)l3 + header_len;
-	NC_KEEP(p->l4);
+	NC_ONE_POINTER(p->l4);
 	p->l4_offset += header_len;
 }
 
-/* 8, the half of UDP's protocol number (nc_byte_at). */
-#define NC_OPAQUE_UDP_LEN(p) (nc_protocol_of((p)->l3) >> 1 & 0x3f)
+/* 8, the half of UDP's protocol number. */
+#define NC_OPAQUE_UDP_LEN(p) (nc_opaque_protocol((p)->l3) >> 1 & 0x3f)
 _Static_assert(NC_PROTO_UDP >> 1 == sizeof(struct nc_udp), "NC_OPAQUE_UDP_LEN");
 
 /* L4 lengths, and the place of the header in a packet that has a NetClone port.
@@ -173,7 +174,7 @@ NC_INLINE enum nc_counter nc_parse_l4(struct nc_packet *p, nc_u32 udp_len)
 	} else {
 		struct nc_tcp *tcp = p->l4;
 
-		/* Known from nc_parse; the verifier has lost it by here. */
+		/* Never: nc_parse_full has asked. */
 		if (nc_unlikely((void *)(tcp + 1) > p->end))
 			return NC_CTR_runt;
 		header_len = (nc_u32)(tcp->data_offset >> 4) * 4;
@@ -182,13 +183,13 @@ NC_INLINE enum nc_counter nc_parse_l4(struct nc_packet *p, nc_u32 udp_len)
 	}
 	if (nc_unlikely(p->l4_len < header_len + NC_HEADER_LEN))
 		return NC_CTR_short_payload;
-	/* Either L4 header and ours: the verifier sees room for the check field of both. */
+	/* Never; shows the verifier room for the check field of either L4 header. */
 	if (nc_unlikely((nc_u8 *)p->l4 + sizeof(struct nc_udp) + NC_HEADER_LEN > (nc_u8 *)p->end))
 		return NC_CTR_short_payload;
 	p->nc = (struct nc_header *)((nc_u8 *)p->l4 + header_len);
-	NC_KEEP(p->nc);
+	NC_ONE_POINTER(p->nc);
 	if (nc_unlikely((void *)(p->nc + 1) > p->end))
-		return NC_CTR_short_payload; /* not reached; the verifier wants to see it */
+		return NC_CTR_short_payload; /* never; for the verifier */
 	return NC_PARSED;
 }
 
@@ -215,10 +216,10 @@ NC_INLINE enum nc_counter nc_check_header(const struct nc_packet *p, int to_port
 	return NC_PARSED;
 }
 
-/* UDP, no tags, no options or extension headers, no fragment: the way of nearly every packet.
- * `ip6`, a constant, says over which IP. Returns whether it is one, with *p filled in up to L4 and
+/* UDP, no tags, no options or extension headers, no fragment: nearly every packet. `ip6`, a
+ * constant, says over which IP. Returns whether it is one, with *p filled in up to L4 and
  * room for the UDP header. */
-NC_INLINE int nc_parse_plain(void *data, int ip6, struct nc_packet *p)
+NC_INLINE int nc_parse_fast(void *data, int ip6, struct nc_packet *p)
 {
 	const nc_u32 l3_len = ip6 ? sizeof(struct nc_ip6) : sizeof(struct nc_ip4);
 	struct nc_eth *eth = data;
@@ -251,12 +252,12 @@ NC_INLINE int nc_parse_plain(void *data, int ip6, struct nc_packet *p)
 	p->protocol = NC_PROTO_UDP;
 	p->is_ip6 = ip6;
 	p->tagged = 0;
-	p->plain = 1;
+	p->fast = 1;
 	return 1;
 }
 
-/* Any other frame, as far; all of it opaque (nc_byte_at). */
-NC_INLINE enum nc_counter nc_parse_other(void *data, struct nc_packet *p)
+/* Any other frame, as far, at opaque offsets (verifier.h). */
+NC_INLINE enum nc_counter nc_parse_full(void *data, struct nc_packet *p)
 {
 	enum nc_counter reason;
 	nc_be16 type;
@@ -288,9 +289,9 @@ NC_INLINE enum nc_counter nc_parse_other(void *data, struct nc_packet *p)
 }
 
 /* From the ports on. UDP and TCP have them in the same place. */
-NC_INLINE enum nc_counter nc_parse_rest(const struct nc_ports *ports,
-					const struct nc_ranges *ranges, nc_u32 udp_len,
-					struct nc_packet *p)
+NC_INLINE enum nc_counter nc_parse_from_ports(const struct nc_ports *ports,
+					      const struct nc_ranges *ranges, nc_u32 udp_len,
+					      struct nc_packet *p)
 {
 	enum nc_counter reason;
 	int to_port, from_port;
@@ -317,25 +318,24 @@ NC_INLINE enum nc_counter nc_parse(const struct nc_frame *frame, const struct nc
 
 	p->frame = frame->handle;
 	p->end = frame->end;
-	if (nc_likely(nc_parse_plain(frame->data, 0, p))) {
+	if (nc_likely(nc_parse_fast(frame->data, 0, p))) {
 		udp_len = sizeof(struct nc_udp);
 	} else {
-		reason = nc_parse_other(frame->data, p);
+		reason = nc_parse_full(frame->data, p);
 		if (reason != NC_PARSED)
 			return reason;
 		udp_len = NC_OPAQUE_UDP_LEN(p);
 	}
-	NC_KEEP(udp_len);
-	NC_KEEP(p->l4);
-	reason = nc_parse_rest(ports, ranges, udp_len, p);
+	NC_MERGE(udp_len);
+	NC_MERGE(p->l4);
+	reason = nc_parse_from_ports(ports, ranges, udp_len, p);
 	protocol = p->protocol;
 	is_ip6 = p->is_ip6;
-	/* The ways meet here: the compiler is not to make two of what follows. */
-	NC_KEEP(protocol);
-	NC_KEEP(is_ip6);
+	NC_MERGE(protocol);
+	NC_MERGE(is_ip6);
 	p->protocol = (nc_u8)protocol;
 	p->is_ip6 = (nc_u8)is_ip6;
-	p->plain = 0;
+	p->fast = 0;
 	return reason;
 }
 

@@ -5,9 +5,10 @@
 #define NETCLONE_SERVER_H
 
 #include "busy.h"
-#include "host.h"
+#include "checksum.h"
+#include "extensions/reserve.h"
 #include "inflight.h"
-#include "reserve.h"
+#include "parse.h"
 
 /* Requests that wait: those in flight beyond the workers, or what the application says. */
 NC_INLINE nc_u32 nc_requests_waiting(struct nc_env *env, const struct nc_server_config *cfg,
@@ -18,18 +19,58 @@ NC_INLINE nc_u32 nc_requests_waiting(struct nc_env *env, const struct nc_server_
 	return nc_queue_length(nc_inflight_total(env, cfg, slice), cfg->workers);
 }
 
+/* Requests that the server holds, waiting or in work. With the reserve rule, that is what the
+ * application says. */
+NC_INLINE nc_u32 nc_requests_held(struct nc_env *env, const struct nc_server_config *cfg,
+				  nc_u32 slice)
+{
+	if (cfg->state_source == NC_STATE_APP)
+		return nc_app_queue_length(env);
+	return nc_inflight_total(env, cfg, slice);
+}
+
 /* Whether a clone that arrives now is dropped. */
 NC_INLINE int nc_refuses_clone(struct nc_env *env, const struct nc_server_config *cfg,
 			       const struct nc_header *clone, nc_u32 slice)
 {
-	if (nc_unlikely(cfg->flags & NC_HOST_RESERVE))
-		return nc_reserve_refuses(env, cfg, nc_ntohl(clone->req_id), slice);
+	if (nc_unlikely(cfg->flags & NC_HOST_RESERVE)) {
+		nc_u32 held = nc_requests_held(env, cfg, slice);
+
+		return nc_reserve_refuses(nc_reserve_of(env), cfg->workers, held,
+					  nc_ntohl(clone->req_id));
+	}
 	return nc_is_dropped(NC_CLO_CLONE, nc_requests_waiting(env, cfg, slice));
 }
 
+/* The averages of the reserve rule, when a request is admitted. */
+NC_INLINE void nc_note_admitted(struct nc_env *env, const struct nc_server_config *cfg, int clone,
+				nc_u32 slice)
+{
+	struct nc_reserve *r = nc_reserve_of(env);
+
+	if (!r)
+		return;
+	nc_note_share(r, clone);
+	if (!clone)
+		nc_note_busy(r, cfg->workers, nc_requests_held(env, cfg, slice));
+}
+
+/* STATE of a response. */
+NC_INLINE nc_u32 nc_server_state(struct nc_env *env, const struct nc_server_config *cfg,
+				 const struct nc_header *response, nc_u32 slice)
+{
+	if (nc_unlikely(cfg->flags & NC_HOST_RESERVE)) {
+		nc_u32 held = nc_requests_held(env, cfg, slice);
+
+		return nc_reserve_state(nc_reserve_of(env), cfg->workers, held,
+					nc_ntohl(response->req_id));
+	}
+	return nc_requests_waiting(env, cfg, slice);
+}
+
 /* A request arrives. key: its identity (nc_inflight_key), slice: nc_slice_now.
- * Only a clone is ever dropped. A later packet of a multi-packet clone goes the way of its
- * message. */
+ * Only a clone is ever dropped. A later packet of a multi-packet clone is treated
+ * as its message was. */
 NC_INLINE enum nc_counter nc_server_request(struct nc_env *env, const struct nc_server_config *cfg,
 					    const struct nc_header *h, nc_u64 key, nc_u32 slice)
 {
@@ -42,7 +83,7 @@ NC_INLINE enum nc_counter nc_server_request(struct nc_env *env, const struct nc_
 		return NC_CTR_dropped_server_busy;
 	}
 	if (nc_unlikely(cfg->flags & NC_HOST_RESERVE))
-		nc_reserve_note(env, cfg, clone, slice);
+		nc_note_admitted(env, cfg, clone, slice);
 	nc_inflight_admit(env, cfg, key, slice);
 	return clone ? NC_CTR_clone_admitted : NC_CTR_request_admitted;
 }
@@ -53,10 +94,7 @@ NC_INLINE void nc_server_response(struct nc_env *env, const struct nc_server_con
 {
 	nc_inflight_finish(env, cfg, key, slice);
 	h->sid = nc_htonl(cfg->sid);
-	if (nc_unlikely(cfg->flags & NC_HOST_RESERVE))
-		h->state = nc_htonl(nc_reserve_state(env, cfg, nc_ntohl(h->req_id), slice));
-	else
-		h->state = nc_htonl(nc_requests_waiting(env, cfg, slice));
+	h->state = nc_htonl(nc_server_state(env, cfg, h, slice));
 	/* Ordered filter tables (section 3.7): both servers give packet k the same table. */
 	if (nc_unlikely(nc_is_multi_packet(h)) && cfg->n_filter_tables)
 		h->idx = h->pkt_index % cfg->n_filter_tables;

@@ -13,6 +13,7 @@
  *           nc_u64 *nc_request_slot(env, index)               cloned-request table
  *           nc_u64 *nc_attempt_slot(env, index)               clonings of one request
  *           nc_u64 *nc_fdb_slot(env, index)
+ *           nc_u64 *nc_turn_of(env)                           one for each CPU
  *           int nc_can_clone(env, grp)                        the group's devmap is there
  *           nc_u16 nc_frame_sum(frame handle, offset, len)    sum of bytes of the frame,
  *                                                             even offset first
@@ -28,10 +29,7 @@
  *           void nc_count(env, hook, reason)
  *
  * A look-up returns 0 for an index that is out of the table.
- *
- * It also says what NC_PART is: a function that is called where the target has calls, so that
- * the verifier looks at it once and not on every path that leads to it. It knows nothing of
- * its arguments then: pointers are checked for 0. */
+ */
 #ifndef NETCLONE_TABLE_ACCESS_H
 #define NETCLONE_TABLE_ACCESS_H
 
@@ -39,6 +37,7 @@
 #include "counters.h"
 #include "packet.h"
 #include "tables.h"
+#include "verifier.h"
 
 struct nc_env;
 

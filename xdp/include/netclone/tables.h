@@ -19,7 +19,7 @@ enum nc_switch_flags {
 	NC_SWITCH_RACKSCHED = 1 << 0, /* shorter queue instead of the first candidate */
 	NC_SWITCH_GENERIC = 1 << 1,   /* generic mode: a partial checksum stays partial */
 	NC_SWITCH_NO_CLONES = 1 << 2, /* RackSched alone */
-	NC_SWITCH_RESERVE = 1 << 3,   /* reserve.h; the servers need NC_HOST_RESERVE */
+	NC_SWITCH_RESERVE = 1 << 3,   /* the reserve rule; servers need NC_HOST_RESERVE */
 	NC_SWITCH_HOLD = 1 << 4,      /* the control plane renumbers groups: no clones meanwhile */
 };
 
@@ -69,16 +69,25 @@ struct nc_health {
 
 /* Table "nc_sequence": ARRAY of 1, nc_u64; its low 32 bits are the last REQ_ID. */
 /* Table "nc_filter" (FilterT): ARRAY of tables * slots, nc_u64 fingerprint; 0: empty. */
-/* Table "nc_requests": ARRAY of 2^16, nc_u64; cloned-request table (multi-packet). */
+/* Table "nc_requests": ARRAY of 2^16, nc_u64; cloned-request table (multi-packet): a request key,
+ * and BOTH and SECOND of what was chosen, from bit 59 up. */
 /* Table "nc_attempts": ARRAY of 2^16, nc_u64; how often packets of a request with the client's id
  * were cloned, by slot of the request key. */
 /* Table "nc_fdb": ARRAY of 2^12, nc_u64 = MAC << 16 | ifindex. */
 /* Table "nc_ports": DEVMAP indexed by ifindex, every attached port and every
  * server's port. Table "nc_clone_ports": ARRAY_OF_MAPS by GRP -> DEVMAP of 2 entries:
  * 0 = port of the first server, 1 = port of the second. In both, an entry that leads to a
- * server's port names the clone program (see nc_leave). */
+ * server's port names the clone program (see nc_switch_egress). */
 /* Table "nc_turn": PERCPU_ARRAY of 1, nc_u64 fingerprint of a request whose original has just
- * left by a port that its copy is to leave by next; 0: none. */
+ * left by a port that its clone is to leave by next; 0: none. */
+
+/* What is chosen for a request: a set of these bits. None of them: the first candidate alone. */
+enum nc_choice {
+	NC_CHOICE_BOTH = 1 << 0,   /* cloned: the original to one, the clone to the other */
+	NC_CHOICE_SECOND = 1 << 1, /* the request, or the original, goes to the second */
+	NC_CHOICE_PROBE = 1 << 2,  /* with BOTH: the clone probes a failed server */
+	NC_CHOICE_NONE = 1 << 3,   /* nothing to choose by */
+};
 
 /* ---- server ---- */
 
@@ -89,7 +98,7 @@ enum nc_state_source {
 
 enum nc_host_flags {
 	NC_HOST_XSK = 1 << 0,	  /* hand packets to the AF_XDP socket of their queue */
-	NC_HOST_RESERVE = 1 << 1, /* server: reserve.h */
+	NC_HOST_RESERVE = 1 << 1, /* server: the reserve rule */
 };
 
 /* Table "nc_server_cfg": ARRAY of 1. */

@@ -45,7 +45,7 @@ enum nc_type {
 enum nc_clo {
 	NC_CLO_NONE = 0,     /* not cloned */
 	NC_CLO_ORIGINAL = 1, /* cloned, this is the original */
-	NC_CLO_CLONE = 2,    /* cloned, this is the copy */
+	NC_CLO_CLONE = 2,    /* cloned, this is the clone */
 };
 
 enum nc_flags {

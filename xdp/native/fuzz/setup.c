@@ -173,7 +173,7 @@ static void check(int is_switch, uint8_t port, const uint8_t *frame, size_t leng
 	if (!is_switch && count == 1)
 		require(out[0].port ==
 			(port == NC_NATIVE_STACK ? NC_NATIVE_WIRE : NC_NATIVE_STACK));
-	/* Original and copy go to different servers. */
+	/* Original and clone go to different servers. */
 	if (count == 2)
 		require(memcmp(out[0].frame, out[1].frame, length) != 0);
 }
