@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,6 +33,7 @@ from netclone_host.rack import build, programs
 from netclone_host.rack.counters import difference
 from netclone_host.rack.plan import Plan, default_topology, make_plan
 from netclone_host.rack.programs import Options
+from tests.bench import results
 
 SECONDS = float(os.environ.get("NETCLONE_BENCH_SECONDS", "1"))
 RATE_RPS = 20_000.0
@@ -117,7 +117,7 @@ def highest_rate(plan: Plan, scheme: Scheme) -> float:
     return best
 
 
-def main() -> int:
+def main() -> None:
     plan = make_plan(f"bench{os.getpid()}", default_topology())
     build.up(plan, Options(), lambda _: None)
     try:
@@ -129,20 +129,20 @@ def main() -> int:
     finally:
         build.down(plan.name)
     rows = [
-        {
-            "name": "switch_ns_per_cloned_request",
-            "value": round(costs["netclone"].ns_per_clone),
-            "unit": "ns of processor time",
-            "reference_name": "coordinator",
-            "reference_value": round(costs["laedge"].ns_per_clone),
-        },
-        {
-            "name": "switch_highest_rate",
-            "value": round(rates["netclone"]),
-            "unit": "requests/s through the rack",
-            "reference_name": "coordinator",
-            "reference_value": round(rates["laedge"]),
-        },
+        results.record(
+            "switch_ns_per_cloned_request",
+            round(costs["netclone"].ns_per_clone),
+            "ns of processor time",
+            "coordinator",
+            round(costs["laedge"].ns_per_clone),
+        ),
+        results.record(
+            "switch_highest_rate",
+            round(rates["netclone"]),
+            "requests/s through the rack",
+            "coordinator",
+            round(rates["laedge"]),
+        ),
     ]
     for row in rows:
         print(
@@ -151,10 +151,8 @@ def main() -> int:
         )
     ratio = costs["laedge"].ns_per_clone / costs["netclone"].ns_per_clone
     print(f"the switch clones with 1/{ratio:.0f} of the coordinator's processor time")
-    OUT.parent.mkdir(parents=True, exist_ok=True)
-    OUT.write_text(json.dumps(rows, indent=1) + "\n")
-    return 0
+    results.write(OUT, rows)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    results.run(main)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What the benchmark modules (bench_*.py) share: their records, and how they end."""
+"""What the benchmarks share: their records, and how they end."""
 
 from __future__ import annotations
 

@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""How fast the simulator is, on one core: `python -m loadgen.bench_simulator`.
-
-The record's figures are of processor time, the best of several passes: what other work on
-the machine takes away is not the simulator's.
-"""
+"""How fast the simulator is, on one core, in processor time, the best of several passes: what other
+work on the machine takes away is not the simulator's. Writes out/bench/simulator.json."""
 
 from __future__ import annotations
 
-import json
 import resource
 import time
 from pathlib import Path
@@ -16,9 +12,9 @@ from loadgen.sim.model import Model, Point, RequestClass
 from loadgen.sim.run import run_replication
 from loadgen.workload.schemes import SCHEMES
 from loadgen.workload.services import parse_workload
-from loadgen.workload.user_files import atomic_file
+from tests.bench import results
 
-TARGET = Path("out/bench/simulator.json")
+OUT = Path("out/bench/simulator.json")
 PASSES = 16
 REQUESTS = 250_000
 PROTOTYPE_RPS = 2.2e6
@@ -49,32 +45,27 @@ def memory_growth_kb() -> int:
 
 
 def main() -> None:
-    records = [
-        {
-            "name": f"simulated requests, {scheme}, 6 x 15, load 0.5",
-            "value": round(requests_per_second(scheme, 0.5)),
-            "unit": "requests/s/core",
-            "reference_name": "goal" if scheme != "baseline" else "untuned prototype (netclone)",
-            "reference_value": GOAL_RPS if scheme != "baseline" else PROTOTYPE_RPS,
-        }
-        for scheme in SCHEMES
-        if scheme not in ("c-clone", "laedge")  # overloaded at 0.5
-    ]
-    records.append(
-        {
-            "name": "peak memory added by ten times the requests",
-            "value": memory_growth_kb(),
-            "unit": "kB",
-            "reference_name": "none",
-            "reference_value": 0,
-        }
-    )
-    TARGET.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_file(TARGET) as out:
-        out.write(json.dumps(records, indent=1) + "\n")
+    records = []
+    for scheme in SCHEMES:
+        if scheme in ("c-clone", "laedge"):
+            continue  # overloaded at 0.5
+        reference = ("goal", GOAL_RPS)
+        if scheme == "baseline":
+            reference = ("untuned prototype (netclone)", PROTOTYPE_RPS)
+        records.append(
+            results.record(
+                f"simulated requests, {scheme}, 6 x 15, load 0.5",
+                round(requests_per_second(scheme, 0.5)),
+                "requests/s/core",
+                *reference,
+            )
+        )
+    name = "peak memory added by ten times the requests"
+    records.append(results.record(name, memory_growth_kb(), "kB", "none", 0))
+    results.write(OUT, records)
     for record in records:
         print(f"{record['name']:55} {record['value']:>12,} {record['unit']}")
 
 
 if __name__ == "__main__":
-    main()
+    results.run(main)

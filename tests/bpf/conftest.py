@@ -15,9 +15,17 @@ from pathlib import Path
 
 import pytest
 
+from netclone_host import topology as topologies
 from netclone_host.attach import journal, pins
+from netclone_host.attach.attach import AttachRequest, attach
+from netclone_host.attach.detach import detach
 from netclone_host.attach.loaders.libbpf import OBJECT_DIR
-from netclone_host.kernel import netns, xdp
+from netclone_host.attach.roles import Role
+from netclone_host.kernel import interfaces, netns, xdp
+from netclone_host.topology import Topology
+
+from .commands import netclone_host
+from .running_switch import PORTS, THIRD
 
 OBJECTS = [OBJECT_DIR / f"{role}.bpf.o" for role in ("server", "client", "switch")]
 
@@ -124,6 +132,29 @@ port = "p1"
 """
 
 
+@pytest.fixture(scope="module")
+def own_namespace() -> Iterator[Namespace]:
+    """A namespace without a name, with a switch's ports, for BPF_PROG_TEST_RUN."""
+    with netns.throw_away():
+        namespace = Namespace("throw-away")
+        for port in ("p0", "p1", "p2"):
+            namespace.veth(port, f"{port}-wire", gro=False)
+        yield namespace
+
+
+@pytest.fixture
+def rack(namespace: Namespace) -> Iterator[Topology]:
+    """The topology of a running switch of three servers."""
+    for port in PORTS:
+        namespace.veth(port, f"{port}-wire")
+    topology = topologies.loads(TOPOLOGY + THIRD)
+    attach(AttachRequest(PORTS, Role.SWITCH, topology=topology))
+    try:
+        yield topology
+    finally:
+        detach("p0")
+
+
 @pytest.fixture
 def tc_state() -> Callable[[str], str]:
     """Everything that tc shows of an interface."""
@@ -139,6 +170,37 @@ def tc_state() -> Callable[[str], str]:
         )
 
     return show
+
+
+@pytest.fixture
+def topology_file(tmp_path: Path) -> Path:
+    path = tmp_path / "rack.toml"
+    path.write_text(TOPOLOGY)
+    return path
+
+
+@pytest.fixture
+def refused(namespace: Namespace, tc_state: Callable[[str], str]) -> Iterator[Callable[..., None]]:
+    """Runs a command that must be refused, with these words in its sentence and hint."""
+
+    def check(*words: str, error: str, hint: str) -> None:
+        before = snapshot()
+        result = netclone_host(*words)
+        lines = result.output.splitlines()
+        assert result.exit_code == 2, result.output
+        assert len(lines) == 2, result.output
+        assert lines[0].startswith("error: ") and error in lines[0], lines[0]
+        assert lines[1].startswith("hint: ") and hint in lines[1], lines[1]
+        assert snapshot() == before
+
+    def snapshot() -> list[object]:
+        """Programs, qdiscs and filters of every interface, pins and journals."""
+        found: list[object] = [sorted(pins.root().rglob("*")), journal.attachments()]
+        for name, index in interfaces.indices().items():
+            found += [name, xdp.query(index).programs(), tc_state(name)]
+        return found
+
+    yield check
 
 
 _NOT_OURS = """

@@ -26,6 +26,7 @@ from netclone_host.errors import UserError
 from netclone_host.kernel import xdp
 
 from .conftest import TOPOLOGY, ForeignFilter, run
+from .crashes import die_at, steps_of
 
 TcState = Callable[[str], str]
 
@@ -67,37 +68,6 @@ def loaded_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(attach_module, "loader_of", lambda _name: loader)
     yield
     loader.close()
-
-
-def steps_of(action: Callable[[], object]) -> list[str]:
-    """Every step that the action announces, in order."""
-    seen: list[str] = []
-    crash_points.on_step = seen.append
-    try:
-        action()
-    finally:
-        crash_points.on_step = None
-    return seen
-
-
-def die_at(position: int, action: Callable[[], object]) -> None:
-    """Run the action in a child process that is killed at its step of this position."""
-    child = os.fork()
-    if child == 0:
-        left = [position]
-
-        def count(_step: str) -> None:
-            if left[0] == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-            left[0] -= 1
-
-        crash_points.on_step = count
-        try:
-            action()
-        finally:
-            os._exit(1)
-    _, status = os.waitpid(child, 0)
-    assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
 
 
 def assert_nothing_left(interfaces: tuple[str, ...]) -> None:

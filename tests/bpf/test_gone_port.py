@@ -17,7 +17,7 @@ from netclone_host.cli import main
 from netclone_host.errors import UserError
 
 from .conftest import TOPOLOGY, Namespace, run
-from .test_switch_apply import bring, config
+from .running_switch import bring, config
 
 NEW = ("--ip4", "10.0.1.103", "--mac", "02:00:00:00:01:67", "--switch-port", "p2")
 

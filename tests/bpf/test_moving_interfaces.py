@@ -14,10 +14,9 @@ import pytest
 
 from netclone_host.kernel import netns
 
+from .commands import SERVER, done, netclone_host, programs_on
 from .conftest import TOPOLOGY, Namespace, run
-from .test_salvage import done, host, programs_on
 
-SERVER = ("--role", "server", "--server-id", "0")
 CLIENT = ("--role", "client", "--servers", "3")
 
 
@@ -58,7 +57,7 @@ def test_a_renamed_interface_is_known_by_its_present_name(links: Namespace) -> N
     rename("eth0", "new0")
     assert healths() == {"new0": ("server", "attached")}
     assert json.loads(done("stats", "new0", "--json").stdout)["interfaces"] == ["new0"]
-    refused = host("attach", "new0", *SERVER)
+    refused = netclone_host("attach", "new0", *SERVER)
     assert refused.exit_code == 2 and "attached to new0 already, as a server" in refused.output
     done("attach", "new0", *CLIENT, "--force")
     assert healths() == {"new0": ("client", "attached")}
@@ -90,9 +89,9 @@ def test_a_new_interface_under_a_former_name(links: Namespace, force: tuple[str,
     done("attach", "eth0", *SERVER)
     rename("eth0", "old0")
     links.veth("eth0", "wire0")
-    refused = host("detach", "eth0")
+    refused = netclone_host("detach", "eth0")
     assert refused.exit_code == 2 and "not attached to eth0" in refused.output
-    refused = host("attach", "eth0", *CLIENT, *force)
+    refused = netclone_host("attach", "eth0", *CLIENT, *force)
     assert refused.exit_code == 2
     assert "attached to old0 as a server, and old0 was called eth0" in refused.output
     assert len(programs_on("old0")) == 2
@@ -107,7 +106,7 @@ def test_what_an_interface_brought_from_another_namespace(links: Namespace, anot
     assert healths() == {"eth0": ("server", "stale")}
     assert done("detach", "--gone").output == "", "its program still runs"
     with netns.entered(another):
-        refused = host("attach", "eth0", *SERVER)
+        refused = netclone_host("attach", "eth0", *SERVER)
         assert refused.exit_code == 2 and "'netclone-host detach eth0' takes it off" in (
             refused.output
         )

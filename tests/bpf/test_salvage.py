@@ -6,37 +6,19 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from netclone_host.attach import journal, pins
 from netclone_host.cli import main
-from netclone_host.kernel import maps, netns, objects, tc, xdp
+from netclone_host.kernel import maps, netns, objects
 
+from .commands import SERVER, done, netclone_host, programs_on
 from .conftest import TOPOLOGY, Namespace, run
-from .test_crash import die_at
-
-SERVER = ("--role", "server", "--server-id", "0")
-
-
-def host(*words: str) -> Result:
-    return CliRunner().invoke(main, words)
-
-
-def done(*words: str) -> Result:
-    result = host(*words)
-    assert result.exit_code == 0, result.output
-    return result
-
-
-def programs_on(ifname: str) -> list[int]:
-    index = socket.if_nametoindex(ifname)
-    egress = [program for _, program in tc.egress_programs(index)]
-    return [program for _, program in xdp.query(index).programs()] + egress
+from .crashes import die_at
 
 
 def journal_of(ifname: str) -> Path:
@@ -45,7 +27,7 @@ def journal_of(ifname: str) -> Path:
 
 def listed() -> tuple[dict[str, str], Result]:
     """First interface -> health."""
-    result = host("status", "--json")
+    result = netclone_host("status", "--json")
     records = json.loads(result.stdout)
     return {record["interfaces"][0]: record["health"] for record in records}, result
 
@@ -105,12 +87,12 @@ def test_a_damaged_journal_is_named_and_the_rest_is_listed(
         "hint: 'netclone-host detach eth0' clears it, then attach again; 'netclone-host detach "
         "--gone' if the interface is gone",
     ]
-    table = host("status")
+    table = netclone_host("status")
     assert table.exit_code == 1 and "damaged" in table.stdout and "attached" in table.stdout
     assert table.stderr == result.stderr
     done("stats", "eth1")
     for words in (("stats", "eth0"), ("attach", "eth0", *SERVER)):
-        refused = host(*words)
+        refused = netclone_host(*words)
         assert refused.exit_code == 2 and refused.output == result.stderr
     assert "cleared" not in done("detach", "--gone").output
     assert "detached server from eth0" in done("detach", "eth0").output
@@ -122,7 +104,7 @@ def test_a_damaged_journal_is_named_and_the_rest_is_listed(
 def test_others_attach_and_detach_beside_a_damaged_journal(two: None) -> None:
     journal_of("eth0").write_text("")
     done("detach", "eth1")
-    refused = host("attach", "eth1", *SERVER)
+    refused = netclone_host("attach", "eth1", *SERVER)
     assert refused.exit_code == 2 and "server id 0 is used already, on eth0" in refused.output
     done("attach", "eth1", "--role", "server", "--server-id", "1")
     done("detach", "eth0")
@@ -148,12 +130,12 @@ def test_pins_without_a_journal_show_and_can_be_detached(two: None) -> None:
     directory = pins.directory(netns.current().inode, "eth0")
     assert f"error: the pins {directory} have no journal" in result.stderr
     for words in (("stats", "eth0"), ("attach", "eth0", *SERVER)):
-        refused = host(*words)
+        refused = netclone_host(*words)
         assert refused.exit_code == 2 and "have no journal" in refused.output
     assert done("detach", "--gone").output == ""
     assert "detached server from eth0" in done("detach", "eth0").output
     assert programs_on("eth0") == []
-    refused = host("detach", "eth0")
+    refused = netclone_host("detach", "eth0")
     assert refused.exit_code == 2 and "not attached to eth0" in refused.output
 
 
@@ -189,7 +171,7 @@ def test_a_crash_at_each_step_whose_journal_is_lost(namespace: Namespace) -> Non
             break  # it came to its end
         reached += 1
         journal_of("eth0").unlink()
-        found = host("detach", "eth0")
+        found = netclone_host("detach", "eth0")
         # Before anything was pinned nothing was done.
         assert found.exit_code == 0 or not list(pins.root().glob("*/*/*")), found.output
         assert programs_on("eth0") == []
@@ -250,7 +232,7 @@ def test_a_damaged_journal_whose_pins_are_elsewhere_is_left(
         journal_of("eth0").write_text("")
         with monkeypatch.context() as elsewhere:
             elsewhere.setenv("NETCLONE_BPFFS", str(other))
-            refused = host("detach", "eth0")
+            refused = netclone_host("detach", "eth0")
             assert refused.exit_code == 2 and "is not in the BPF file system" in refused.output
         assert len(programs_on("eth0")) == 2
         journal_of("eth0").write_text(whole)
@@ -272,7 +254,7 @@ def test_a_switch_whose_journal_is_damaged(switch_ports: list[str], tmp_path: Pa
     done(*attach)
     journal_of("p0").write_text("")
     for words in (("switch", "show"), ("switch", "show", "--port", "p1"), ("stats", "p2"), attach):
-        refused = host(*words)
+        refused = netclone_host(*words)
         assert refused.exit_code == 2 and f"{journal_of('p0')} is damaged" in refused.output, words
     assert "detached switch from p0, p1, p2" in done("detach", "p1").output
     assert [programs_on(port) for port in switch_ports] == [[], [], []]

@@ -10,22 +10,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 from netclone_host import topology
 from netclone_host.attach import journal, pins, recovery, status
 from netclone_host.attach.attach import AttachRequest, attach
 from netclone_host.attach.roles import Role
-from netclone_host.cli import main
 from netclone_host.kernel import netns, objects, xdp
 from netclone_host.kernel.xdp import XdpMode
 
+from .commands import netclone_host
 from .conftest import TOPOLOGY, Namespace, lose, run
-from .test_crash import die_at
-
-
-def host(*words: str) -> Result:
-    return CliRunner().invoke(main, words)
+from .crashes import die_at
 
 
 def programs_on(ifname: str) -> list[tuple[str, int]]:
@@ -84,9 +79,9 @@ def test_what_is_no_link_is_in_nobodys_way(link_pin: Path, put: Callable[[Path],
     if put is not a_map:
         groups.unlink()
         put(groups)
-        refused = host("switch", "show")
+        refused = netclone_host("switch", "show")
         assert refused.exit_code == 2 and f"the pin {groups} is gone" in refused.output
-    done = host("detach", "p0")
+    done = netclone_host("detach", "p0")
     assert done.exit_code == 0, done.output
     assert not pins.root().exists()
 
@@ -103,21 +98,21 @@ def test_another_thing_under_the_name_of_a_map_is_told(
     objects.pin(there, pin)
     os.close(there)
     for words in (("show",), ("set", "--racksched"), ("remove-server", "1")):
-        refused = host("switch", *words)
+        refused = netclone_host("switch", *words)
         assert refused.exit_code == 2, refused.output
         assert f"the pin {pin} is not that of the map {name}\nhint:" in refused.output
-    assert host("status").exit_code == 0
-    assert host("detach", "p0").exit_code == 0
+    assert netclone_host("status").exit_code == 0
+    assert netclone_host("detach", "p0").exit_code == 0
     assert not pins.root().exists()
 
 
 def test_a_directory_stays(link_pin: Path) -> None:
     lose(link_pin)
     link_pin.mkdir()
-    done = host("detach", "p0")
+    done = netclone_host("detach", "p0")
     assert done.exit_code == 0, done.output
     assert list(link_pin.parent.iterdir()) == [link_pin]
-    assert "not attached" in host("status").output
+    assert "not attached" in netclone_host("status").output
     link_pin.rmdir()
     pins.remove(link_pin.parent)
 
@@ -130,7 +125,7 @@ def test_what_stands_in_the_way_of_a_pin_is_named(
     words = (*switch_ports, "--role", "switch", "--topology", str(tmp_path / "rack.toml"))
     in_the_way = pins.directory(netns.current().inode, "p0") / name
     in_the_way.mkdir(parents=True)
-    refused = host("attach", *words)
+    refused = netclone_host("attach", *words)
     assert refused.exit_code == 2
     assert f"File exists ({in_the_way})\nhint: something else stands there" in refused.output
     assert [programs_on(port) for port in switch_ports] == [[], [], []]
@@ -145,7 +140,7 @@ def test_a_foreign_link_stays_on(link_pin: Path, foreign_link: int, with_journal
     objects.pin(foreign_link, link_pin)
     if not with_journal:
         (journal.run_dir() / f"net-{netns.current().inode}" / "p0.json").unlink()
-    done = host("detach", "p0")
+    done = netclone_host("detach", "p0")
     assert done.exit_code == 0, done.output
     assert not pins.root().exists() and len(programs_on("other")) == 1
 
@@ -154,18 +149,18 @@ def test_a_link_of_which_the_pin_was_replaced_is_told(link_pin: Path, foreign_li
     link = objects.open_pin(link_pin)
     link_pin.unlink()
     objects.pin(foreign_link, link_pin)
-    refused = host("detach", "p0")
+    refused = netclone_host("detach", "p0")
     assert refused.exit_code == 2 and "its pin is not in the BPF file system" in refused.output
     os.close(link)
     lose(link_pin)
-    assert host("detach", "p0").exit_code == 0
+    assert netclone_host("detach", "p0").exit_code == 0
 
 
 def test_a_link_that_somebody_else_holds_too_is_taken_off_after_a_crash(link_pin: Path) -> None:
     held = [objects.open_pin(link_pin.with_name(f"link-p{i}")) for i in range(3)]
-    die_at(0, lambda: host("detach", "p0"))
+    die_at(0, lambda: netclone_host("detach", "p0"))
     assert programs_on("p2") == [] and link_pin.with_name("link-p2").exists()
-    done = host("detach", "p0")
+    done = netclone_host("detach", "p0")
     assert done.exit_code == 0, done.output
     for link in held:
         assert objects.link_info(link).ifindex == 0

@@ -4,52 +4,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 
 import pytest
 
 from netclone_host import topology as topologies
 from netclone_host.attach import status, tables
-from netclone_host.attach.attach import AttachRequest, attach
-from netclone_host.attach.detach import detach
-from netclone_host.attach.roles import Role
-from netclone_host.attach.table_access import pinned_config, pinned_map, pinned_table
-from netclone_host.attach.tables import MapName
-from netclone_host.control.backend import apply
-from netclone_host.control.targets import TargetName, connect, plan_for
+from netclone_host.attach.table_access import pinned_table
+from netclone_host.control.targets import TargetName, connect
 from netclone_host.errors import UserError
 from netclone_host.topology import Topology
 
-from .conftest import TOPOLOGY, Namespace
-
-PORTS = ("p0", "p1", "p2", "p3")
-THIRD = """
-[[server]]
-id = 2
-ip4 = "10.0.1.103"
-mac = "02:00:00:00:01:67"
-port = "p2"
-"""
-
-
-@pytest.fixture
-def rack(namespace: Namespace) -> Iterator[Topology]:
-    for port in PORTS:
-        namespace.veth(port, f"{port}-wire")
-    topology = topologies.loads(TOPOLOGY + THIRD)
-    attach(AttachRequest(PORTS, Role.SWITCH, topology=topology))
-    try:
-        yield topology
-    finally:
-        detach("p0")
-
-
-def bring(topology: Topology) -> int:
-    return len(apply(connect(TargetName.XDP, None), plan_for(TargetName.XDP, topology)))
-
-
-def config() -> tables.SwitchConfig:
-    return pinned_config(status.attached_to("p0"), tables.SwitchConfig)
+from .conftest import Namespace
+from .running_switch import bring, config, known_of, remember, timed
 
 
 def group(grp: int) -> tuple[int, int]:
@@ -72,29 +38,6 @@ def test_a_failed_server_goes_and_comes_back(rack: Topology) -> None:
     assert bring(rack) > 0
     assert group(1) == (0, 1) and config().n_groups == 6
     assert bring(rack) == 0
-
-
-def remember(sid: int, queue: int, owed: int) -> None:
-    """As if the server had said so, and owed answers ever since the machine started."""
-    attachment = status.attached_to("p0")
-    with pinned_map(attachment, MapName.STATE) as table:
-        table.update(sid, queue)
-    with pinned_table(attachment, tables.Health) as health:
-        health[sid] = tables.Health(owing_since_ns=1, owed=owed)
-
-
-def known_of(sid: int) -> tuple[int, int]:
-    """State of a server, and how many answers it owes."""
-    attachment = status.attached_to("p0")
-    with pinned_map(attachment, MapName.STATE) as table:
-        queue = table.number(sid)
-    with pinned_table(attachment, tables.Health) as health:
-        return queue, health[sid].owed
-
-
-def timed(rack: Topology, timeout_ms: int) -> Topology:
-    switch = dataclasses.replace(rack.switch, server_timeout_ms=timeout_ms)
-    return dataclasses.replace(rack, switch=switch)
 
 
 def test_nothing_old_holds_for_a_new_server(rack: Topology) -> None:

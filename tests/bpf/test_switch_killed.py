@@ -28,10 +28,9 @@ from netclone_host.kernel import maps
 from netclone_host.topology import Topology, group_pairs
 
 from .conftest import TOPOLOGY
-from .test_crash import die_at, steps_of
-from .test_switch_apply import THIRD, bring, config, known_of, rack, remember, timed
+from .crashes import die_at, steps_of
+from .running_switch import THIRD, bring, config, known_of, remember, timed
 
-__all__ = ["rack"]
 HOLD = SwitchFlag.HOLD
 HELD_STEPS = ("held", "clone-ports", "groups")
 STEPS = (

@@ -159,17 +159,6 @@ CASES = [
 
 
 @pytest.fixture(scope="module")
-def own_namespace() -> Iterator[Namespace]:
-    from netclone_host.kernel import netns
-
-    with netns.throw_away():
-        namespace = Namespace("throw-away")
-        for port in ("p0", "p1", "p2"):
-            namespace.veth(port, f"{port}-wire", gro=False)
-        yield namespace
-
-
-@pytest.fixture(scope="module")
 def of_role(own_namespace: Namespace) -> Iterator[dict[Role, Programs]]:
     with (
         programs(Role.SWITCH) as switch,

@@ -32,7 +32,6 @@ from .frames import (
     programs,
     without_header,
 )
-from .test_untouched import own_namespace  # noqa: F401 (a fixture)
 
 IN, OUT = Hook.INGRESS, Hook.EGRESS
 REQUEST = Header(grp=1, idx=1)
@@ -57,7 +56,7 @@ def client() -> Iterator[Programs]:
 
 
 @pytest.fixture(scope="module")
-def loaded_switch(own_namespace: object) -> Iterator[Programs]:  # noqa: F811
+def loaded_switch(own_namespace: object) -> Iterator[Programs]:
     with programs(Role.SWITCH) as loaded:
         yield loaded
 

@@ -18,11 +18,11 @@ from netclone_host.rack.plan import Plan, default_topology, make_plan
 from netclone_host.rack.programs import Options
 from netclone_host.wire import DEFAULT_PORT, Flag, Header
 
+from .asking import address_of, servers_of
+from .commands import in_node
 from .conftest import random_rack_name
 from .echo import echo_servers
 from .probe import udp_socket
-from .test_cli import in_node
-from .test_programs import address_of, servers_of
 
 BURST = 120
 ROUNDS = 6

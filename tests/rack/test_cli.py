@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,22 +14,7 @@ from netclone_host.kernel import netns
 from netclone_host.rack.journal import Journal
 from netclone_host.rack.plan import Plan
 
-
-def rack_command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run `netclone-host rack` with these arguments."""
-    program = "from netclone_host.cli import main; main(prog_name='netclone-host')"
-    return subprocess.run(
-        [sys.executable, "-c", program, "rack", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-
-def in_node(plan: Plan, node: str, *command: str) -> subprocess.CompletedProcess[str]:
-    """`rack exec` of a command."""
-    return rack_command("exec", "--name", plan.name, node, "--", *command)
+from .commands import in_node, rack_command
 
 
 def test_exec_runs_in_the_node_with_its_own_sys_and_the_bpffs(plain_rack: Plan) -> None:

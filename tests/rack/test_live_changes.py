@@ -21,10 +21,10 @@ from netclone_host.rack.plan import Plan, default_topology, make_plan
 from netclone_host.rack.programs import Options
 from netclone_host.wire import DEFAULT_PORT, HEADER_LEN, Header
 
+from .asking import address_of, servers_of
 from .conftest import random_rack_name
 from .echo import echo_servers
 from .probe import udp_socket
-from .test_programs import address_of, servers_of
 
 PACE_S = 0.0005
 SETTLE_S = 0.3

@@ -15,23 +15,18 @@ import pytest
 
 from netclone_host.attach.attach import Mode
 from netclone_host.rack import build
-from netclone_host.rack.plan import Node, Plan, default_topology, make_plan
+from netclone_host.rack.plan import Plan, default_topology, make_plan
 from netclone_host.rack.programs import Options
 from netclone_host.wire import DEFAULT_PORT, HEADER_LEN, Clo, Flag, Header, Type
 
+from .asking import address_of
 from .conftest import random_rack_name
-from .probe import Address, udp_socket
+from .probe import udp_socket
 
 QUIET_S = 0.12
 REQUEST_PACKETS = 3
 RESPONSE_PACKETS = 5  # of two filter tables
 WORKERS = 30  # more than the copies that a test leaves in flight, unfinished
-
-
-def address_of(node: Node, version: int) -> Address:
-    address = node.ip4 if version == 4 else node.ip6
-    assert address is not None
-    return address
 
 
 @dataclass

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import struct
 import time
 from collections.abc import Iterator
@@ -15,16 +14,14 @@ import pytest
 from netclone_host.attach.attach import Mode
 from netclone_host.rack import build, links
 from netclone_host.rack.counters import Counting, difference
-from netclone_host.rack.plan import NODE_LINK, Node, Plan, default_topology, make_plan
+from netclone_host.rack.plan import NODE_LINK, Plan, default_topology, make_plan
 from netclone_host.rack.programs import Options
 from netclone_host.wire import DEFAULT_PORT, Clo, Flag, Header, Type
 
+from .asking import CHECKSUM_OFFLOAD, address_of, ask, servers_of
 from .conftest import random_rack_name
 from .echo import echo_servers
-from .probe import Address, ping, tcp_transfer, udp_socket
-
-QUIET_S = 0.15
-CHECKSUM_OFFLOAD = "tx-checksum-ip-generic"
+from .probe import ping, tcp_transfer, udp_socket
 
 
 @pytest.fixture(scope="module", params=[Mode.NATIVE, Mode.GENERIC])
@@ -34,30 +31,6 @@ def live_rack(request: pytest.FixtureRequest) -> Iterator[Plan]:
     build.up(plan, Options(mode=request.param))
     yield plan
     build.down(plan.name)
-
-
-def address_of(node: Node, version: int) -> Address:
-    address = node.ip4 if version == 4 else node.ip6
-    assert address is not None
-    return address
-
-
-def servers_of(plan: Plan, version: int) -> list[tuple[str, Address]]:
-    return [(node.netns, address_of(node, version)) for node in plan.servers]
-
-
-def ask(client: socket.socket, server: Address, payload: bytes) -> list[tuple[bytes, str]]:
-    """All answers to one request, with the address that each came from."""
-    client.settimeout(5)
-    client.sendto(payload, (str(server), DEFAULT_PORT))
-    answers = []
-    try:
-        while True:
-            data, source = client.recvfrom(2048)
-            answers.append((data, source[0]))
-            client.settimeout(QUIET_S)
-    except TimeoutError:
-        return answers
 
 
 @pytest.mark.parametrize("version", [4, 6])

@@ -31,8 +31,8 @@ from netclone_host.rack.journal import Journal
 from netclone_host.rack.plan import default_topology, make_plan
 from netclone_host.rack.programs import Options
 
+from .commands import rack_command
 from .conftest import random_rack_name
-from .test_cli import rack_command
 
 ASKED = {
     "schemes": "baseline,c-clone,netclone",

@@ -23,10 +23,10 @@ from netclone_host.rack.plan import Plan, default_topology, make_plan
 from netclone_host.rack.programs import Options
 from netclone_host.wire import Clo, Header
 
+from .asking import address_of, ask, servers_of
 from .conftest import random_rack_name
 from .echo import echo_servers
 from .probe import ping, tcp_transfer, udp_socket
-from .test_programs import address_of, ask, servers_of
 
 
 @pytest.fixture(scope="module")

@@ -21,10 +21,10 @@ from netclone_host.rack.plan import NODE_LINK, Node, Plan, default_topology, mak
 from netclone_host.rack.programs import Options
 from netclone_host.wire import DEFAULT_PORT, Clo, Header, Type
 
+from .asking import CHECKSUM_OFFLOAD, address_of, ask, servers_of
 from .conftest import random_rack_name
 from .echo import echo_servers
 from .probe import open_socket, ping, tcp_transfer, udp_socket
-from .test_programs import CHECKSUM_OFFLOAD, address_of, ask, servers_of
 
 VLAN_ID = 7
 CLIENT_PORT = 40000

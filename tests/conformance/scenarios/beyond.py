@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.conformance.frames import Frame, request, server
-from tests.conformance.scenarios.hosts import answers, asks, fill
+from tests.conformance.scenarios.hosts.server import answers, asks, fill
 from tests.conformance.scenarios.multi_packet import CLONED, SECOND, decision, part
 from tests.conformance.writing import LINUX, WIRE, Book, Writing, held
 
