@@ -24,6 +24,7 @@
 #include "states.p4"
 #include "sequence.p4"
 #include "filter.p4"
+#include "leave.p4"
 
 /* simple_switch's code for a packet on its second pass. */
 const bit<32> INSTANCE_RECIRCULATED = 4;
@@ -72,6 +73,7 @@ control SwitchIngress(inout headers_t hdr, inout metadata_t meta, inout standard
     Sums() sums;
     NeedsFullSum() needs_full_sum;
     UpdateChecksums() update_checksums;
+    Leave() leave;
     bit<32> slot_mask = FILTER_SLOTS - 1;
     bit<32> l4_len;
     bool recalled = false;
@@ -91,9 +93,7 @@ control SwitchIngress(inout headers_t hdr, inout metadata_t meta, inout standard
 
     apply {
         settings.apply();
-        if (standard.instance_type == INSTANCE_RECIRCULATED) {
-            meta.nc.recirculated = 1;
-        }
+        meta.nc.recirculated = (bit<1>)(standard.instance_type == INSTANCE_RECIRCULATED);
         lengths.apply(hdr, meta.nc, standard, l4_len);
         sums.apply(hdr, meta.before);
         needs_full_sum.apply(hdr, l4_len, full_sum);
@@ -148,13 +148,7 @@ control SwitchIngress(inout headers_t hdr, inout metadata_t meta, inout standard
             routes.apply(hdr, meta.nc);
         }
         update_checksums.apply(hdr, meta.before, full_sum);
-        if (meta.nc.lost == 1) {
-            mark_to_drop(standard);
-        } else if (meta.nc.multicast != MULTICAST_NONE) {
-            standard.mcast_grp = meta.nc.multicast;
-        } else {
-            standard.egress_spec = meta.nc.out_port;
-        }
+        leave.apply(meta.nc, standard);
     }
 }
 

@@ -16,6 +16,7 @@ from netclone_host.cli.rack.options import (
     size_options,
 )
 from netclone_host.rack import build
+from netclone_host.rack.journal import Journal
 
 DEFAULT_SCHEMES = "baseline,c-clone,netclone"
 DEFAULT_LOADS = "0.1,0.3,0.5,0.7"
@@ -77,7 +78,6 @@ def run(
     from loadgen.rack.run_options import parse_run_options
     from loadgen.workload.records import write_json
     from loadgen.workload.user_files import require_writable
-    from netclone_host.rack.journal import Journal
 
     asked = parse_run_options(
         schemes=schemes,
