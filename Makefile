@@ -41,8 +41,9 @@ fuzz: setup
 	NETCLONE_EXAMPLES=10 $(PY) -m pytest -q --timeout 3600 tests/conformance/test_generated.py \
 		tests/conformance/test_closed_loop.py
 
-# Each benchmark is a module of its own and writes out/bench/NAME.json.
-BENCHES := $(filter-out %/__init__.py %/results.py,$(wildcard tests/bench/*.py))
+# Each benchmark is a module of its own and writes out/bench/NAME.json. `compare` is run by hand:
+# it needs another build.
+BENCHES := $(filter-out %/__init__.py %/results.py %/compare.py,$(wildcard tests/bench/*.py))
 
 bench: setup
 	@mkdir -p out/bench

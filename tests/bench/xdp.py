@@ -30,7 +30,7 @@ from netclone_host.attach.loaders.libbpf import OBJECT_DIR, load_object
 from netclone_host.attach.roles import Role
 from netclone_host.counters import Hook
 from netclone_host.errors import NetcloneError
-from netclone_host.kernel import netns, objects, tiny_programs
+from netclone_host.kernel import netns, objects, tiny_programs, xdp
 from netclone_host.kernel.maps import Map
 from netclone_host.kernel.testrun import TcAction, XdpAction, prog_test_run
 from netclone_host.kernel.tiny_programs import ProgramType
@@ -62,6 +62,10 @@ def _frame(header: Header, *, to_server: bool, ip6: bool = False, port: int = 10
     return bytes(
         l2 / ip / UDP(sport=ports[0], dport=ports[1]) / header.encode() / bytes(_FRAME_LEN)
     )
+
+
+def request_frame(header: Header) -> bytes:
+    return _frame(header, to_server=True)
 
 
 _REQUEST = Header(grp=1)
@@ -134,10 +138,15 @@ def paths() -> list[PacketPath]:
 
 class Bench:
     """The harness, the programs of every role, and an empty one of each type. `builds` names
-    other objects to take a role's programs from."""
+    other objects to take a role's programs from; `harness`, one that several share."""
 
-    def __init__(self, stack: ExitStack, builds: Mapping[Role, str] | None = None) -> None:
-        self._harness = stack.enter_context(load_object(OBJECT_DIR / "bench.bpf.o"))
+    def __init__(
+        self,
+        stack: ExitStack,
+        builds: Mapping[Role, str] | None = None,
+        harness: LoadedObject | None = None,
+    ) -> None:
+        self._harness = harness or load_harness(stack)
         self._empty = {
             Hook.INGRESS: _empty(stack, ProgramType.XDP, XdpAction.PASS),
             Hook.EGRESS: _empty(stack, ProgramType.SCHED_CLS, TcAction.OK),
@@ -231,10 +240,20 @@ def _empty(stack: ExitStack, kind: ProgramType, verdict: int) -> int:
     return fd
 
 
+def load_harness(stack: ExitStack) -> LoadedObject:
+    """BPF_PROG_TEST_RUN enters an XDP program into the kernel's dispatcher and takes it out again,
+    and waits for all processors both times: not if it is attached somewhere."""
+    harness = stack.enter_context(load_object(OBJECT_DIR / "bench.bpf.o"))
+    ifindex = socket.if_nametoindex(f"{_LINK}0p")
+    link = xdp.attach(harness.programs["nc_bench_xdp"], ifindex, XdpMode.GENERIC)
+    stack.callback(os.close, link)
+    return harness
+
+
 @contextmanager
 def loaded_programs(role: Role, build: str | None = None) -> Iterator[LoadedObject]:
     """A role's programs with the tables of a rack of two servers; `build` names another object
-    of the same programs."""
+    of the same programs, in another directory if it is a path."""
     rack = topology.loads(_TOPOLOGY)
     links = {f"{_LINK}{sid}": socket.if_nametoindex(f"{_LINK}{sid}") for sid in range(2)}
     names = tuple(links) if role is Role.SWITCH else tuple(links)[:1]

@@ -10,8 +10,7 @@
 	}
 
 #ifdef NC_ROLE_SWITCH
-/* ---- nc_frame_sum: a loop over packet bytes would be walked by the verifier once on every path
- * that leads to it. So the bytes are copied out in chunks, and a helper adds them up. ---- */
+/* ---- nc_frame_sum ---- */
 
 enum {
 	NC_SUM_CHUNK = 512,	/* the most that bpf_csum_diff takes before kernel 6.12 */
@@ -38,7 +37,7 @@ NC_INLINE nc_u16 nc_chunked_sum(void *frame, nc_u32 offset, nc_u32 len)
 		sum = bpf_csum_diff(0, 0, (void *)scratch->word, NC_SUM_CHUNK, (nc_u32)sum);
 		offset += NC_SUM_CHUNK;
 		len -= NC_SUM_CHUNK;
-		NC_RECHECK(len); /* or the count of steps goes, and the loop has no end */
+		NC_RECHECK(len);
 	}
 	rest = len;
 	NC_RECHECK(rest);

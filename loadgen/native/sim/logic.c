@@ -155,7 +155,7 @@ inline struct sim_verdict sim_switch_decides(struct sim_host *h, struct nc_heade
 			reason != NC_CTR_probed))
 		return (struct sim_verdict){};
 	nc_write_request(NC_FULL_PATH, env, cfg, nc, &r);
-	return (struct sim_verdict){r.grp ? 2 : 1, r.chosen, r.other};
+	return (struct sim_verdict){r.grp ? 2 : 1, r.chosen, r.clone_to};
 }
 
 inline void sim_switch_sends_on(struct sim_host *h, struct nc_header *nc)

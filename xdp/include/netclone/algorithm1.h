@@ -19,7 +19,7 @@ NC_INLINE nc_u32 nc_next_req_id(struct nc_env *env)
 	nc_u64 *sequence = nc_sequence_of(env);
 	nc_u32 id;
 
-	if (!sequence)
+	if (nc_never(!sequence))
 		return 0;
 	id = (nc_u32)(nc_increment(sequence) + 1);
 	return nc_likely(id) ? id : (nc_u32)(nc_increment(sequence) + 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One counter a packet: the reason why it went where it went. The counters of a hook
+/* One counter per packet: the reason why it went where it went. The counters of a hook
  * add up to the packets that the hook has seen. X(name, what it counts) */
 #ifndef NETCLONE_COUNTERS_H
 #define NETCLONE_COUNTERS_H
@@ -25,7 +25,7 @@
 	X(no_clone, "request with NO_CLONE, destination left alone")                               \
 	X(clone_sent, "clone readdressed to the second server (devmap hook)")                      \
 	X(clone_lost, "clone dropped: its second server is gone (devmap hook)")                    \
-	X(probed, "request cloned towards a server taken for failed")                              \
+	X(probed, "request cloned towards a server considered failed")                             \
 	X(already_cloned, "request with CLO set arrived from outside, passed untouched")           \
 	X(foreign_switch, "claimed by another switch, passed untouched")                           \
 	X(unknown_port, "no port known for the destination, passed untouched")                     \

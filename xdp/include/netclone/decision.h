@@ -56,9 +56,9 @@ NC_INLINE int nc_fits_fast_path(const struct nc_switch_config *cfg, const struct
 /* ---- requests ---- */
 
 struct nc_route {
-	nc_u32 chosen; /* server that the request (the original, if cloned) goes to */
-	nc_u32 other;  /* cloned: the clone's server */
-	nc_u32 grp;    /* cloned: the group (chosen, other), whose devmap sends both; else 0 */
+	nc_u32 chosen;	 /* server that the request (the original, if cloned) goes to */
+	nc_u32 clone_to; /* cloned: the clone's server */
+	nc_u32 grp;	 /* cloned: the group (chosen, other), whose devmap sends both; else 0 */
 };
 
 /* The reserve rule, and RackSched alone, which never clones. */
@@ -82,8 +82,8 @@ NC_INLINE nc_u32 nc_choose(enum nc_path path, struct nc_env *env,
 		if (choice != NC_CHOICE_NONE)
 			return choice;
 	}
-	if (!first || !second)
-		return 0; /* not reached: group entries are in range */
+	if (nc_never(!first || !second))
+		return 0;
 	if (nc_extension(path, cfg->flags & (NC_SWITCH_NO_CLONES | NC_SWITCH_RESERVE)))
 		return nc_choose_by_queue(cfg, first, second);
 	if (nc_are_idle(first, second))
@@ -103,7 +103,7 @@ NC_INLINE enum nc_counter nc_route_of(enum nc_path path, struct nc_env *env,
 	int second = !!(choice & NC_CHOICE_SECOND);
 
 	r->chosen = second ? g->second : g->first;
-	r->other = second ? g->first : g->second;
+	r->clone_to = second ? g->first : g->second;
 	r->grp = 0;
 	if (!(choice & NC_CHOICE_BOTH) || nc_extension(path, cfg->flags & NC_SWITCH_HOLD))
 		return NC_CTR_not_cloned;
@@ -154,7 +154,7 @@ NC_INLINE enum nc_counter nc_route_request(enum nc_path path, struct nc_env *env
 
 		nc_note_sent(env, r->chosen, now_ns);
 		if (r->grp)
-			nc_note_sent(env, r->other, now_ns);
+			nc_note_sent(env, r->clone_to, now_ns);
 	}
 	return reason;
 }
@@ -165,8 +165,8 @@ NC_SUBPROGRAM enum nc_counter nc_route_request_in_full(struct nc_env *env,
 						       struct nc_route *r)
 {
 	NC_KEEP_ARGUMENT(env);
-	if (!cfg || !h || !r)
-		return NC_CTR_bad_group; /* not reached */
+	if (nc_never(!cfg || !h || !r))
+		return NC_CTR_bad_group;
 	return nc_route_request(NC_FULL_PATH, env, cfg, h, ip6, r);
 }
 
@@ -218,7 +218,7 @@ NC_INLINE nc_u64 nc_write_request(enum nc_path path, struct nc_env *env,
 	nc_clear_past(env, cfg, h, past.fingerprint, past.held);
 	if (nc_extension(path, nc_has_client_id(h)))
 		nc_note_attempt(env, cfg, h);
-	return diff + nc_mark_original(h, r->other);
+	return diff + nc_mark_original(h, r->clone_to);
 }
 
 /* ---- responses ---- */

@@ -133,7 +133,7 @@ NC_INLINE struct nc_sum nc_take_sum(const struct nc_packet *p, int generic)
 	return sum;
 }
 
-/* However it was taken, it is one to the verifier. */
+/* However it was taken: one path from here (verifier.h). */
 NC_INLINE void nc_merge_sum(const struct nc_packet *p, struct nc_sum *sum)
 {
 	nc_u32 zero = nc_opaque_zero(p->l3);

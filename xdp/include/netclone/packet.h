@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A frame, and a packet found in it: plain C that the verifier, the sanitizers and the fuzzers
- * read alike. parse.h finds it. */
+/* A frame, and a packet found in it (parse.h). */
 #ifndef NETCLONE_PACKET_H
 #define NETCLONE_PACKET_H
 
 #include "limits.h"
+#include "verifier.h"
 #include "wire.h"
 
 enum {
@@ -112,12 +112,12 @@ NC_INLINE struct nc_ip4 *nc_ip4_of(const struct nc_packet *p)
 	return p->l3;
 }
 
-/* 0 for an IPv4 packet. The verifier knows only constant offsets to be within the frame. */
+/* 0 for an IPv4 packet. */
 NC_INLINE struct nc_ip6 *nc_ip6_of(const struct nc_packet *p)
 {
 	struct nc_ip6 *ip = p->l3;
 
-	if (nc_likely(!nc_is_ip6(p)) || (!p->fast && (void *)(ip + 1) > p->end))
+	if (nc_likely(!nc_is_ip6(p)) || (!p->fast && nc_never((void *)(ip + 1) > p->end)))
 		return 0;
 	return ip;
 }

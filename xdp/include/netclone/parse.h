@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Bounds-checked parsing of a frame down to the NetClone header (docs/data-plane.md,
- * "Parsing"). Plain C: the verifier, the sanitizers and the fuzzers read the same text. */
+ * "Parsing"). */
 #ifndef NETCLONE_PARSE_H
 #define NETCLONE_PARSE_H
 
@@ -174,8 +174,7 @@ NC_INLINE enum nc_counter nc_parse_l4(struct nc_packet *p, nc_u32 udp_len)
 	} else {
 		struct nc_tcp *tcp = p->l4;
 
-		/* Never: nc_parse_full has asked. */
-		if (nc_unlikely((void *)(tcp + 1) > p->end))
+		if (nc_never((void *)(tcp + 1) > p->end))
 			return NC_CTR_runt;
 		header_len = (nc_u32)(tcp->data_offset >> 4) * 4;
 		if (header_len < sizeof(*tcp) || header_len > p->l4_len)
@@ -183,13 +182,13 @@ NC_INLINE enum nc_counter nc_parse_l4(struct nc_packet *p, nc_u32 udp_len)
 	}
 	if (nc_unlikely(p->l4_len < header_len + NC_HEADER_LEN))
 		return NC_CTR_short_payload;
-	/* Never; shows the verifier room for the check field of either L4 header. */
-	if (nc_unlikely((nc_u8 *)p->l4 + sizeof(struct nc_udp) + NC_HEADER_LEN > (nc_u8 *)p->end))
+	/* Room for the check field of either L4 header. */
+	if (nc_never((nc_u8 *)p->l4 + sizeof(struct nc_udp) + NC_HEADER_LEN > (nc_u8 *)p->end))
 		return NC_CTR_short_payload;
 	p->nc = (struct nc_header *)((nc_u8 *)p->l4 + header_len);
 	NC_ONE_POINTER(p->nc);
-	if (nc_unlikely((void *)(p->nc + 1) > p->end))
-		return NC_CTR_short_payload; /* never; for the verifier */
+	if (nc_never((void *)(p->nc + 1) > p->end))
+		return NC_CTR_short_payload;
 	return NC_PARSED;
 }
 

@@ -28,8 +28,7 @@
  *           nc_u32 nc_random(env)
  *           void nc_count(env, hook, reason)
  *
- * A look-up returns 0 for an index that is out of the table.
- */
+ * A look-up returns 0 for an index that is out of the table. */
 #ifndef NETCLONE_TABLE_ACCESS_H
 #define NETCLONE_TABLE_ACCESS_H
 

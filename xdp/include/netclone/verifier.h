@@ -43,6 +43,18 @@
  * follows for each, and all copies are walked. */
 #define NC_MERGE(value) NC_FORGOTTEN(value)
 
+/* ---- conditions that never hold ----
+ *
+ * A null pointer where an index is known to be in range, a bound that parse.h has checked at
+ * another offset or before paths met: asked again where the verifier wants to see it. */
+#define nc_never(condition) nc_unlikely(condition)
+
+/* ---- loops ----
+ *
+ * Each step of a loop is walked, on each path that leads to it. So packet bytes are not summed
+ * one by one: a bounded loop copies chunks out, and a helper adds each up (nc_chunked_sum). Its
+ * counter must survive the compiler, or the verifier sees no end: NC_RECHECK. */
+
 /* ---- opaque values: paths that meet are one ----
  *
  * At a meeting of paths the verifier goes on with only one of them if it finds the others alike.
