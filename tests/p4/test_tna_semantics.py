@@ -13,7 +13,7 @@ from tests.conformance.scenario import Scenario
 from tests.p4 import tna_rules
 from tests.p4.conftest import Build
 from tests.p4.report_module import report
-from tests.p4.test_conformance import SCENARIOS
+from tests.p4.scenarios import SAME, SCENARIOS
 from tests.p4.tna_interpreter.pipeline import Pipeline
 from tests.p4.tna_interpreter.target import TnaTarget
 
@@ -28,7 +28,6 @@ def wide(tofino_builds: Build) -> TnaTarget:
     return TnaTarget(Pipeline(report.front_end_dump(tofino_builds("wide fingerprints"))))
 
 
-SAME = [scenario for scenario in SCENARIOS if not tna_rules.difference(scenario)]
 WIDE = [scenario for scenario in SCENARIOS if not tna_rules.difference(scenario, wide=True)]
 OTHERWISE = [scenario for scenario in SCENARIOS if tna_rules.difference(scenario)]
 

@@ -14,7 +14,7 @@ import pytest
 from tests.conformance.playing import play
 from tests.conformance.scenario import Scenario
 from tests.p4 import tofino_model
-from tests.p4.test_tna_semantics import SAME
+from tests.p4.scenarios import SAME
 from tests.p4.tofino_target import ModelTarget
 
 MISSING = [name for name in tofino_model.PROGRAMS if shutil.which(name) is None]
