@@ -39,7 +39,7 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 
-from netclone_host import toml_values as parse
+from netclone_host import toml_values
 from netclone_host.errors import UserError
 
 MIN_SERVERS = 2
@@ -199,17 +199,17 @@ def loads(text: str, source: str = "topology") -> Topology:
 
 
 def _from_document(document: dict[str, object]) -> Topology:
-    parse.check_keys(document, "the file", ("switch", "server", "client"))
-    servers = tuple(_server(table) for table in parse.tables(document, "server"))
-    switch = _switch(parse.table(document, "switch"), len(servers))
-    clients = tuple(_client(table) for table in parse.tables(document, "client"))
+    toml_values.check_keys(document, "the file", ("switch", "server", "client"))
+    servers = tuple(_server(table) for table in toml_values.tables(document, "server"))
+    switch = _switch(toml_values.table(document, "switch"), len(servers))
+    clients = tuple(_client(table) for table in toml_values.tables(document, "client"))
     return Topology(switch, servers, clients)
 
 
-def _switch(table: parse.Table, n_servers: int) -> Switch:
+def _switch(table: toml_values.Table, n_servers: int) -> Switch:
     fields = tuple(Switch.__dataclass_fields__)
-    parse.check_keys(table, "[switch]", fields)
-    read = parse.Reader(table, "[switch]")
+    toml_values.check_keys(table, "[switch]", fields)
+    read = toml_values.Reader(table, "[switch]")
     return Switch(
         id=read.integer("id", 0, 65535, default=0),
         ports=read.integers("ports", 1, 65535, MAX_PORTS, default=(DEFAULT_PORT,)),
@@ -231,9 +231,9 @@ def _switch(table: parse.Table, n_servers: int) -> Switch:
     )
 
 
-def _server(table: parse.Table) -> Server:
-    parse.check_keys(table, "[[server]]", tuple(Server.__dataclass_fields__))
-    read = parse.Reader(table, "[[server]]")
+def _server(table: toml_values.Table) -> Server:
+    toml_values.check_keys(table, "[[server]]", tuple(Server.__dataclass_fields__))
+    read = toml_values.Reader(table, "[[server]]")
     server_id = read.integer("id", 0, MAX_SERVERS - 1)
     read.where = f"server {server_id}"
     ip4, ip6 = read.addresses()
@@ -247,9 +247,9 @@ def _server(table: parse.Table) -> Server:
     )
 
 
-def _client(table: parse.Table) -> Client:
-    parse.check_keys(table, "[[client]]", tuple(Client.__dataclass_fields__))
-    read = parse.Reader(table, "[[client]]")
+def _client(table: toml_values.Table) -> Client:
+    toml_values.check_keys(table, "[[client]]", tuple(Client.__dataclass_fields__))
+    read = toml_values.Reader(table, "[[client]]")
     name = read.name("name")
     read.where = f"client {name}"
     ip4, ip6 = read.addresses()
@@ -299,11 +299,11 @@ def dumps(topology: Topology) -> str:
     lines = ["[switch]"]
     for key in Switch.__dataclass_fields__:
         value = getattr(topology.switch, key)
-        lines.append(f"{key} = {parse.toml_value(value)}")
+        lines.append(f"{key} = {toml_values.toml_value(value)}")
     for heading, hosts in (("server", topology.servers), ("client", topology.clients)):
         for host in hosts:
             lines += ["", f"[[{heading}]]"]
             for key in type(host).__dataclass_fields__:
                 if (value := getattr(host, key)) is not None:
-                    lines.append(f"{key} = {parse.toml_value(value)}")
+                    lines.append(f"{key} = {toml_values.toml_value(value)}")
     return "\n".join(lines) + "\n"

@@ -19,12 +19,11 @@ from pathlib import Path
 
 from netclone_host import crash_points
 from netclone_host.attach import journal, pins, precheck
-from netclone_host.attach import request as requests
 from netclone_host.attach.detach import clear_interfaces, release, undo
 from netclone_host.attach.journal import Attachment, Port
 from netclone_host.attach.loaders.base import LoadedObject
 from netclone_host.attach.loaders.choice import loader_of
-from netclone_host.attach.request import AttachRequest, Job, Mode
+from netclone_host.attach.request import AttachRequest, Job, Mode, check_request
 from netclone_host.attach.roles import PROGRAMS
 from netclone_host.errors import ForeignProgramError, UserError
 from netclone_host.kernel import netns, objects, tc, xdp
@@ -55,7 +54,7 @@ def attach(request: AttachRequest) -> AttachResult:
     """Attach in the network namespace of the calling thread. UserError, with nothing
     changed, if that is not possible."""
     started = time.perf_counter_ns()
-    job = requests.job(request)
+    job = check_request(request)
     ports = precheck.check_machine(job)
     with _sentences(), journal.locked():
         namespace = netns.current()

@@ -127,7 +127,7 @@ class Job:
                 }
 
 
-def job(request: AttachRequest) -> Job:
+def check_request(request: AttachRequest) -> Job:
     """Check a request against itself. UserError for the first thing that is wrong."""
     if not request.ifnames:
         raise UserError("no interface given", hint="name the interface to attach to")

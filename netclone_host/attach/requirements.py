@@ -69,7 +69,7 @@ _REQUIREMENTS = (
     _Requirement(
         "kernel", lambda: probes.release_at_least(6, 1), "NetClone needs Linux 6.1 or newer"
     ),
-    _Requirement("privilege", probes.privilege, "run it with sudo"),
+    _Requirement("privilege", probes.capabilities, "run it with sudo"),
     _Requirement("BTF", probes.btf, "a kernel with CONFIG_DEBUG_INFO_BTF"),
     _Requirement("bpffs", lambda: probes.bpffs(pins.bpffs()), "mount -t bpf bpf /sys/fs/bpf"),
     _Requirement("libbpf", probes.libbpf_version, "apt install libbpf1"),

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import click
 
-from netclone_host.attach.detach import detach as take_off
-from netclone_host.attach.detach import detach_gone
+from netclone_host.attach import detach as api
 from netclone_host.errors import UserError
 
 
@@ -28,12 +27,12 @@ def detach(ifname: str | None, gone: bool) -> None:
             hint="'netclone-host status --all' lists where NetClone is attached",
         )
     if ifname is None:
-        for cleared in detach_gone():
+        for cleared in api.detach_gone():
             names = ", ".join(cleared.ifnames)
             what = cleared.role or "remains"
             click.echo(f"cleared {what} of {names}, net {cleared.netns_inode}")
         return
-    detached = take_off(ifname)
+    detached = api.detach(ifname)
     click.echo(f"detached {detached.role or 'what was left'} from {', '.join(detached.ifnames)}")
     if not detached.had_journal:
         click.echo("note: there was no journal to go by; a clsact qdisc stays", err=True)

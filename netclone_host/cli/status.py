@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from netclone_host.attach import status as state
 from netclone_host.attach.journal import Attachment
 from netclone_host.attach.recovery import Health
 from netclone_host.attach.roles import Role
+from netclone_host.attach.status import attachments, describe, remains
 from netclone_host.cli import print_error
 from netclone_host.cli.console import console
 from netclone_host.control.xdp import current_settings
@@ -29,8 +29,8 @@ def status(as_json: bool, everywhere: bool) -> None:
     root, or where /sys/fs/bpf is hidden), damaged (its journal cannot be read) or orphaned
     (it has none). Exit status 1 if one is damaged or orphaned.
     """
-    lost = state.remains(everywhere)
-    records = [_describe(entry) for entry in state.attachments(everywhere)]
+    lost = remains(everywhere)
+    records = [_describe(entry) for entry in attachments(everywhere)]
     records += [_describe(left.attachment, left.cause) for left in lost]
     if as_json:
         click.echo(json.dumps(records, indent=1))
@@ -45,7 +45,7 @@ def status(as_json: bool, everywhere: bool) -> None:
 
 
 def _describe(attachment: Attachment, cause: Health | None = None) -> dict[str, Any]:
-    record = state.describe(attachment, cause)
+    record = describe(attachment, cause)
     settings, noticed = current_settings.look(attachment)
     record["settings"] |= settings
     if attachment.role == Role.SWITCH:

@@ -17,8 +17,15 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from netclone_host.kernel import kernel_headers, libbpf, maps, netns, objects, tiny_programs
-from netclone_host.kernel import privilege as privileges
+from netclone_host.kernel import (
+    kernel_headers,
+    libbpf,
+    maps,
+    netns,
+    objects,
+    privilege,
+    tiny_programs,
+)
 from netclone_host.kernel.maps import DevmapValue
 from netclone_host.kernel.testrun import XdpAction, prog_test_run
 from netclone_host.kernel.tiny_programs import ProgramType
@@ -41,8 +48,8 @@ def release_at_least(*wanted: int) -> str:
     return f"Linux {release}"
 
 
-def privilege() -> str:
-    if not privileges.may_attach():
+def capabilities() -> str:
+    if not privilege.may_attach():
         raise Missing("no CAP_BPF and CAP_NET_ADMIN")
     return "CAP_BPF, CAP_NET_ADMIN"
 

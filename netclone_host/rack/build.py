@@ -9,12 +9,13 @@ from dataclasses import asdict, dataclass, field
 
 from netclone_host import crash_points
 from netclone_host import topology as topology_file
+from netclone_host.attach.roles import Role
 from netclone_host.errors import UserError
 from netclone_host.kernel import netns
 from netclone_host.kernel.netns import NetnsId
 from netclone_host.rack import bmv2, links, programs
 from netclone_host.rack.journal import Journal, Step, locked
-from netclone_host.rack.plan import Plan, Role
+from netclone_host.rack.plan import Plan
 
 Progress = Callable[[str], None]
 

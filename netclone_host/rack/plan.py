@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from enum import Enum
 from ipaddress import IPv4Address, IPv6Address, ip_network
 
+from netclone_host.attach.roles import Role
 from netclone_host.errors import UserError
 from netclone_host.topology import (
     DEFAULT_CAPACITY,
@@ -38,13 +38,6 @@ _SERVER_BASE4 = IPv4Address("10.0.1.100")
 _CLIENT_BASE4 = IPv4Address("10.0.1.0")
 _SERVER_BASE6 = IPv6Address("fd00:1::100")
 _CLIENT_BASE6 = IPv6Address("fd00:1::")
-
-
-class Role(Enum):
-    """What a host's programs do; the value is what `attach --role` takes."""
-
-    CLIENT = "client"
-    SERVER = "server"
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from netclone_host.attach import detach, pins, recovery
-from netclone_host.attach import journal as bpf_journal
 from netclone_host.attach.attach import AttachRequest, AttachResult, Mode, attach
 from netclone_host.attach.encoding import timeout_slices
-from netclone_host.attach.journal import Attachment
+from netclone_host.attach.journal import Attachment, attachments, locked
 from netclone_host.attach.request import DEFAULT_REQUEST_TIMEOUT_NS
-from netclone_host.attach.roles import Role as ProgramRole
+from netclone_host.attach.roles import Role
 from netclone_host.attach.table_access import pinned_table
 from netclone_host.attach.tables import ServerConfig, StateSource
 from netclone_host.errors import UserError
@@ -23,7 +22,7 @@ from netclone_host.kernel import netns
 from netclone_host.kernel.netns import NetnsId
 from netclone_host.rack import bmv2, bmv2_live
 from netclone_host.rack.journal import Journal, Step
-from netclone_host.rack.plan import NODE_LINK, Node, Plan, Role, SwitchNode
+from netclone_host.rack.plan import NODE_LINK, Node, Plan, SwitchNode
 
 
 @dataclass(frozen=True)
@@ -62,8 +61,8 @@ def forget(namespace: NetnsId, present: NetnsId | None) -> None:
     """Remove pins and journals of a namespace that is being, or was, removed; filters go with
     its interfaces. A later namespace with the same inode number keeps its own: `present` is
     the one that has the name now, or None."""
-    with bpf_journal.locked():
-        for attachment in bpf_journal.attachments(namespace.inode):
+    with locked():
+        for attachment in attachments(namespace.inode):
             if attachment.is_of(namespace):
                 detach.forget(attachment)
         if present == namespace:
@@ -76,7 +75,7 @@ def attachment_of(namespace: str) -> Attachment | None:
     identity = netns.identity(namespace)
     if identity is None:
         return None
-    entries = bpf_journal.attachments(identity.inode)
+    entries = attachments(identity.inode)
     return next((entry for entry in entries if entry.complete and entry.is_of(identity)), None)
 
 
@@ -109,12 +108,12 @@ def mode_of(plan: Plan) -> str:
 @contextmanager
 def request_timeout(plan: Plan, at_least_ns: int) -> Iterator[None]:
     """Within the block no server forgets a request sooner than this."""
-    attachments = require_attached(plan)
+    attached = require_attached(plan)
     shift, slices = timeout_slices(at_least_ns)
     changed: list[tuple[Attachment, ServerConfig]] = []
     try:
         for node in plan.servers:
-            attachment = attachments[node.name]
+            attachment = attached[node.name]
             with pinned_table(attachment, ServerConfig) as configs:
                 before, config = configs[0], configs[0]
                 if slices << shift > config.slices << config.slice_shift:
@@ -137,7 +136,7 @@ def _attach(journal: Journal, namespace: str, request: AttachRequest) -> AttachR
 def _node_request(plan: Plan, node: Node, options: Options) -> AttachRequest:
     return AttachRequest(
         ifnames=(NODE_LINK,),
-        role=ProgramRole(node.role.value),
+        role=node.role,
         server_id=node.server_id if node.role is Role.SERVER else None,
         state=options.state,
         mode=options.mode,
@@ -150,7 +149,7 @@ def _node_request(plan: Plan, node: Node, options: Options) -> AttachRequest:
 def _switch_request(plan: Plan, switch: SwitchNode, options: Options) -> AttachRequest:
     return AttachRequest(
         ifnames=tuple(switch.ports(plan)),
-        role=ProgramRole.SWITCH,
+        role=Role.SWITCH,
         mode=options.mode,
         topology=switch.topology,
         loader=options.loader,

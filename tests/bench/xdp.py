@@ -257,7 +257,7 @@ def loaded_programs(role: Role, build: str | None = None) -> Iterator[LoadedObje
     rack = topology.loads(_TOPOLOGY)
     links = {f"{_LINK}{sid}": socket.if_nametoindex(f"{_LINK}{sid}") for sid in range(2)}
     names = tuple(links) if role is Role.SWITCH else tuple(links)[:1]
-    job = request.job(
+    job = request.check_request(
         AttachRequest(
             names, role, server_id=0, workers=1, topology=rack,
             request_timeout_ns=request.MAX_REQUEST_TIMEOUT_NS,

@@ -15,14 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from netclone_host import topology as topologies
 from netclone_host.attach import journal, pins
 from netclone_host.attach.attach import AttachRequest, attach
 from netclone_host.attach.detach import detach
 from netclone_host.attach.loaders.libbpf import OBJECT_DIR
 from netclone_host.attach.roles import Role
 from netclone_host.kernel import interfaces, netns, xdp
-from netclone_host.topology import Topology
+from netclone_host.topology import Topology, loads
 
 from .commands import netclone_host
 from .running_switch import PORTS, THIRD
@@ -147,7 +146,7 @@ def rack(namespace: Namespace) -> Iterator[Topology]:
     """The topology of a running switch of three servers."""
     for port in PORTS:
         namespace.veth(port, f"{port}-wire")
-    topology = topologies.loads(TOPOLOGY + THIRD)
+    topology = loads(TOPOLOGY + THIRD)
     attach(AttachRequest(PORTS, Role.SWITCH, topology=topology))
     try:
         yield topology

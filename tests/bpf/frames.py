@@ -143,7 +143,7 @@ def programs(role: Role, **more: Any) -> Iterator[Programs]:
     rack = topology.loads(TOPOLOGY)
     names = SWITCH_PORTS if role is Role.SWITCH else ("lo",)
     options: dict[str, Any] = {"topology": rack, "server_id": 1, "workers": 1, **more}
-    job = request.job(AttachRequest(names, role, **options))
+    job = request.check_request(AttachRequest(names, role, **options))
     indices = {name: socket.if_nametoindex(name) for name in names}
     with LibbpfLoader().load(role, job.sizes(indices.values())) as loaded:
         write = functools.partial(job.fill, loaded, indices, XdpMode.NATIVE)

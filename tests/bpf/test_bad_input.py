@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from netclone_host.attach import status as state
+from netclone_host.attach.status import attached_to, read_counters
 from netclone_host.errors import UserError
 
 from .commands import SERVER, netclone_host
@@ -167,7 +167,7 @@ def test_detach_what_is_not_attached(refused: Callable[..., None], host: str) ->
 
 def test_what_was_detached_meanwhile(host: str) -> None:
     assert netclone_host("attach", host, *SERVER).exit_code == 0
-    attachment = state.attached_to(host)
+    attachment = attached_to(host)
     assert netclone_host("detach", host).exit_code == 0
     with pytest.raises(UserError, match="was detached from eth0 meanwhile"):
-        state.read_counters(attachment)
+        read_counters(attachment)

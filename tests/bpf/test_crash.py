@@ -15,12 +15,12 @@ import pytest
 from netclone_host import crash_points, topology
 from netclone_host.attach import attach as attach_module
 from netclone_host.attach import pins
-from netclone_host.attach import status as state
 from netclone_host.attach.attach import AttachRequest, attach
 from netclone_host.attach.detach import detach
 from netclone_host.attach.loaders.base import LoadedObject, MapSizes
 from netclone_host.attach.loaders.libbpf import LibbpfLoader
 from netclone_host.attach.roles import Role
+from netclone_host.attach.status import attachments
 from netclone_host.cli import main
 from netclone_host.errors import UserError
 from netclone_host.kernel import xdp
@@ -73,7 +73,7 @@ def loaded_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def assert_nothing_left(interfaces: tuple[str, ...]) -> None:
     for interface in interfaces:
         assert xdp.query(socket.if_nametoindex(interface)).programs() == []
-    assert state.attachments() == []
+    assert attachments() == []
     assert not pins.root().exists()
 
 
@@ -96,7 +96,7 @@ def test_a_host_killed_at_each_step(
     for position, step in enumerate(steps):
         die_at(position, lambda: attach(server()))
         if step != "complete":
-            assert state.attachments()[0].complete is False
+            assert attachments()[0].complete is False
         detach(host)
         assert_nothing_left((host,))
         assert tc_state(host) == was, step
@@ -119,7 +119,7 @@ def test_attach_goes_on_where_a_crash_was(host: str, tc_state: TcState) -> None:
     for position in range(len(steps) - 1):
         die_at(position, lambda: attach(server()))
         attach(server())
-        assert [entry.complete for entry in state.attachments()] == [True]
+        assert [entry.complete for entry in attachments()] == [True]
         detach(host)
         assert tc_state(host) == was
 

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 import pytest
 from click.testing import CliRunner, Result
 
-from netclone_host import topology as topologies
 from netclone_host.attach import tables
 from netclone_host.attach.detach import detach
 from netclone_host.cli import main
 from netclone_host.errors import UserError
+from netclone_host.topology import loads
 
 from .conftest import TOPOLOGY, Namespace, run
 from .running_switch import bring, config
@@ -98,5 +98,5 @@ def test_a_server_that_cannot_be_is_refused(
 
 def test_a_topology_that_needs_it_is_refused_with_a_way_out(gone: tuple[str, int]) -> None:
     with pytest.raises(UserError, match=f"no interface {gone[0]}") as refusal:
-        bring(topologies.loads(TOPOLOGY))
+        bring(loads(TOPOLOGY))
     assert "--without-server" in refusal.value.hint

@@ -13,11 +13,10 @@ import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
-from netclone_host import topology as topologies
 from netclone_host.attach.attach import AttachRequest, attach
 from netclone_host.attach.detach import detach
 from netclone_host.attach.roles import Role
-from netclone_host.topology import Topology
+from netclone_host.topology import Topology, loads
 from netclone_host.wire import Clo, Header
 
 from .conftest import Namespace
@@ -40,7 +39,7 @@ def topology_of(n_servers: int) -> Topology:
         f'port = "{SERVER_PORTS[sid % len(SERVER_PORTS)]}"\nworkers = {1 + sid % 3}\n'
         for sid in range(n_servers)
     )
-    return topologies.loads(servers)
+    return loads(servers)
 
 
 def wire_of(port: str) -> socket.socket:

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import dataclasses
+from ipaddress import IPv6Address
 
 import pytest
 
-from netclone_host import topology as topologies
 from netclone_host.attach import status, tables
 from netclone_host.attach.table_access import pinned_table
 from netclone_host.control.targets import TargetName, connect
@@ -88,7 +88,7 @@ def test_generic_mode_is_not_the_topologys_to_change(rack: Topology) -> None:
 def test_a_rack_that_outgrew_the_maps_is_refused(rack: Topology) -> None:
     servers = tuple(
         dataclasses.replace(rack.servers[0], id=n, mac=f"02:00:00:00:02:{n:02x}", ip4=None, ip6=ip)
-        for n, ip in enumerate(topologies.IPv6Address("fd00::") + n for n in range(40))
+        for n, ip in enumerate(IPv6Address("fd00::") + n for n in range(40))
     )
     switch = dataclasses.replace(rack.switch, capacity=64)
     with pytest.raises(UserError, match=r"table nc_\w+ holds 992 groups.* needs 1560"):

@@ -16,8 +16,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from netclone_host import crash_points
-from netclone_host.attach import status as state
 from netclone_host.attach.settings import SwitchTables
+from netclone_host.attach.status import attached_to
 from netclone_host.attach.table_access import pinned_map, pinned_table
 from netclone_host.attach.tables import MapName, SwitchConfig, SwitchFlag
 from netclone_host.cli import main
@@ -46,7 +46,7 @@ def switch(*words: str) -> Result:
 
 
 def held_by_hand() -> None:
-    with pinned_table(state.attached_to("p0"), SwitchConfig) as configs:
+    with pinned_table(attached_to("p0"), SwitchConfig) as configs:
         value = configs[0]
         value.flags |= HOLD
         configs[0] = value
@@ -59,7 +59,7 @@ def smaller(rack: Topology) -> Topology:
 def ports_of_groups() -> list[tuple[str, str]]:
     """What the devmaps of the groups in range say."""
     found = []
-    with pinned_map(state.attached_to("p0"), MapName.CLONE_PORTS) as outer:
+    with pinned_map(attached_to("p0"), MapName.CLONE_PORTS) as outer:
         for grp in range(1, config().n_groups + 1):
             devmap = maps.map_by_id(outer.number(grp))
             entries = maps.devmap_values(devmap)
@@ -131,7 +131,7 @@ def killed_at(step: str, *words: str) -> bool:
 
 def look() -> tuple[Notices, SwitchTables]:
     """What `show` says, without counting the filter tables each time."""
-    with live.opened(state.attached_to("p0")) as opened:
+    with live.opened(attached_to("p0")) as opened:
         return notices.of(opened), opened.tables()
 
 
@@ -146,9 +146,9 @@ def assert_whole() -> None:
     pairs = group_pairs(sorted(tables.servers))
     assert list(tables.groups.values()) == pairs
     assert ports_of_groups() == [(f"p{one}", f"p{other}") for one, other in pairs]
-    with pinned_map(state.attached_to("p0"), MapName.GROUPS) as groups:
+    with pinned_map(attached_to("p0"), MapName.GROUPS) as groups:
         assert not any(groups.values()[4 * (config().n_groups + 1) :])
-    with pinned_map(state.attached_to("p0"), MapName.CLONE_PORTS) as outer:
+    with pinned_map(attached_to("p0"), MapName.CLONE_PORTS) as outer:
         assert outer.lookup(config().n_groups + 1) is None
 
 

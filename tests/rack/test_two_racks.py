@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from netclone_host import crash_points
-from netclone_host.attach import status as state
+from netclone_host.attach.status import attachments
 from netclone_host.control.xdp import current_settings, live
 from netclone_host.control.xdp.attached import attached_switch
 from netclone_host.kernel import netns
@@ -106,7 +106,7 @@ def servers_known(plan: Plan) -> dict[str, int]:
     known = {}
     for node in (*plan.switches, *plan.clients):
         with netns.entered(node.netns):
-            (attachment,) = state.attachments()
+            (attachment,) = attachments()
             known[node.name] = current_settings.look(attachment)[0]["servers"]
     return known
 

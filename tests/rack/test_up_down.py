@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from netclone_host import crash_points
-from netclone_host.attach import journal as bpf_journal
 from netclone_host.attach import pins
+from netclone_host.attach.journal import attachments, damaged
 from netclone_host.errors import UserError
 from netclone_host.kernel import netns
 from netclone_host.rack import build, programs, status
@@ -165,7 +165,7 @@ def test_a_crash_while_attaching_leaves_no_pin_and_no_journal(rack_name: str) ->
         assert build.down(rack_name) is not None
         assert_clear(rack_name)
         assert len(inodes) == 4
-        assert not any(bpf_journal.attachments(inode) for inode in inodes)
+        assert not any(attachments(inode) for inode in inodes)
         assert not any((pins.root() / f"net-{inode}").exists() for inode in inodes)
 
 
@@ -176,7 +176,7 @@ def test_damaged_and_lost_journals_of_programs_are_cleared_too(rack_name: str) -
     for node, text in ((plan.nodes[0], "{"), (plan.nodes[1], None), (plan.switches[0], "[]")):
         with netns.entered(node.netns):
             inodes.append(netns.current().inode)
-            (attachment,) = bpf_journal.attachments(inodes[-1])
+            (attachment,) = attachments(inodes[-1])
         if text is None:
             attachment.path.unlink()
         else:
@@ -185,7 +185,7 @@ def test_damaged_and_lost_journals_of_programs_are_cleared_too(rack_name: str) -
     assert [entry["attached"] for entry in nodes].count(True) == 1
     assert build.down(rack_name) is not None
     assert_clear(rack_name)
-    assert not any(bpf_journal.damaged(inode) for inode in inodes)
+    assert not any(damaged(inode) for inode in inodes)
     assert not any((pins.root() / f"net-{inode}").exists() for inode in inodes)
 
 

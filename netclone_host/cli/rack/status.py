@@ -8,7 +8,7 @@ import json
 import click
 
 from netclone_host.cli.rack.options import name_option
-from netclone_host.rack import status as rack_status
+from netclone_host.rack.status import describe
 
 
 @click.command("status")
@@ -16,7 +16,7 @@ from netclone_host.rack import status as rack_status
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 def status(rack: str, as_json: bool) -> None:
     """Show the nodes of a rack: addresses, switch ports, programs, processes."""
-    description = rack_status.describe(rack)
+    description = describe(rack)
     if as_json:
         click.echo(json.dumps(description, indent=2))
         return

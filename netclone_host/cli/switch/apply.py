@@ -11,12 +11,11 @@ from typing import Any
 
 import click
 
-from netclone_host import topology as topologies
 from netclone_host.attach import journal
 from netclone_host.control.backend import apply as bring_to
 from netclone_host.control.entries import Changes, Plan, difference
 from netclone_host.control.targets import TargetName, connect, plan_for
-from netclone_host.topology import Topology
+from netclone_host.topology import Topology, load
 
 
 @click.command()
@@ -54,7 +53,7 @@ def apply(
     Only differences are written: applied twice, the second time changes nothing. With a
     server left out the groups are counted anew; tell the clients the new number of servers.
     """
-    topology = without(topologies.load(topology_file), failed)
+    topology = without(load(topology_file), failed)
     name = TargetName(target)
     desired = plan_for(name, topology)
     if dry_run:
