@@ -6,8 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from loadgen.advise.advice import DEFAULT_LOADS, STATIC, Question, Run, predict
-from loadgen.plot.style import axes, style
+from loadgen.advise.prediction import DEFAULT_LOADS, SCHEMES, predict
+from loadgen.advise.question import STATIC, Question, Run
+from loadgen.plot.style import axes, line, style
 
 
 def draw(question: Question, found: dict[str, Any], path: Path, run: Run) -> None:
@@ -18,15 +19,11 @@ def draw(question: Question, found: dict[str, Any], path: Path, run: Run) -> Non
             (left, "mean", found["threshold_load"]),
             (right, "p99", found["threshold_load_p99"]),
         ):
-            for scheme in dict.fromkeys(p.scheme for p in predictions):
+            for scheme in SCHEMES:
                 shown = [p for p in predictions if p.scheme == scheme and not p.overloaded]
+                times = [getattr(p, f"{metric}_us") for p in shown]
                 label = f"{question.copies} copies" if scheme == STATIC else scheme
-                ax.plot(
-                    [p.load for p in shown],
-                    [getattr(p, f"{metric}_us") for p in shown],
-                    label=label,
-                    **style(scheme),
-                )
+                line(ax, [p.load for p in shown], times, label, style(scheme))
             if threshold is not None:
                 ax.axvline(threshold, color="black", linewidth=0.8, linestyle=":")
             ax.set_yscale("log")

@@ -12,11 +12,13 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from loadgen.advise import advice as api
-from loadgen.advise import handshake as advise_handshake
-from loadgen.advise import trace as advise_trace
-from loadgen.cli.output import emit_object, writable
+from loadgen.advise.advice import answer
+from loadgen.advise.question import Question
+from loadgen.cli.advise_handshake import handshake
+from loadgen.cli.advise_redundancy import redundancy
+from loadgen.cli.output import emit_object, json_option, writable
 from loadgen.cli.progress import simulated
+from loadgen.cli.simulation_options import processes_option, scheduler_option, seed_option
 from loadgen.sim.model import Point
 from loadgen.sim.run import PointResult
 from loadgen.workload.services import parse_workload
@@ -30,33 +32,43 @@ def _time_ns(text: str, what: str) -> float:
     return 0.0 if text == "0" else parse_duration_ns(text, what)
 
 
-def _probability(value: float, what: str) -> float:
-    if not 0 <= value < 1:
-        raise UserError(f"{what}: {value:g} is not a probability", "give 0 up to below 1")
-    return value
-
-
 @click.group(cls=Group, invoke_without_command=True)
-@click.option("--service", metavar="DIST", help="A distribution, or trace:FILE.")
-@click.option("--jitter", default="none", show_default=True, metavar="PxM")
-@click.option("--servers", type=int, default=10, show_default=True)
-@click.option("--workers", type=int, default=1, show_default=True, help="A server.")
-@click.option("--copies", type=int, default=2, show_default=True)
-@click.option("--load", type=float, help="Present load; by default several are looked at.")
-@click.option("--client-overhead", default="0", metavar="TIME", help="A replicated request.")
-@click.option("--requests", type=int, default=400_000, show_default=True, help="A point.")
-@click.option("--seed", type=int, default=1, show_default=True)
-@click.option("--processes", type=click.IntRange(1), help="[one a processor]")
-@click.option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster that does the work.")
+@click.option("--service", metavar="DIST", help="Service times: a distribution, or trace:FILE.")
 @click.option(
-    "--json", "json_target", callback=writable, metavar="FILE", help="- is standard output."
+    "--jitter",
+    default="none",
+    show_default=True,
+    metavar="PxM",
+    help="With probability P a service takes M times as long.",
+)
+@click.option("--servers", type=int, default=10, show_default=True)
+@click.option("--workers", type=int, default=1, show_default=True, help="Workers per server.")
+@click.option("--copies", type=int, default=2, show_default=True, help="Copies of a request.")
+@click.option("--load", type=float, help="Present load, 0 to 1.  [several]")
+@click.option(
+    "--client-overhead",
+    default="0",
+    metavar="TIME",
+    help="What a replicated request costs the client.",
 )
 @click.option(
-    "--plot", "plot_path", callback=writable, type=click.Path(path_type=Path), metavar="FILE.png"
+    "--requests", type=int, default=400_000, show_default=True, help="Simulated requests per point."
+)
+@seed_option
+@processes_option
+@scheduler_option
+@json_option
+@click.option(
+    "--plot",
+    "plot_path",
+    callback=writable,
+    type=click.Path(path_type=Path),
+    metavar="FILE.png",
+    help="Draw response time against load.",
 )
 @click.pass_context
 def advise(ctx: click.Context, /, **options: Any) -> None:
-    """Say up to which load copies of a request pay, and what to do.
+    """Say up to which load copies of a request pay, and what to do about it.
 
     \b
     netclone-loadgen advise --service exp:25us --servers 6 --workers 15 --load 0.3
@@ -65,7 +77,9 @@ def advise(ctx: click.Context, /, **options: Any) -> None:
     """
     if ctx.invoked_subcommand is not None:
         other = f"'advise {ctx.invoked_subcommand}'"
-        refuse(ctx.params, f"says nothing to {other}", f"its own options come after {other}")
+        refuse(
+            ctx.params, f"does not apply to {other}", f"give the options of {other} after its name"
+        )
         return
     if options["service"] is None:
         raise UserError("no service times given", "give --service exp:25us or --service trace:FILE")
@@ -74,7 +88,7 @@ def advise(ctx: click.Context, /, **options: Any) -> None:
         raise UserError(f"--load: {load:g} is out of range", "give more than 0 and less than 1")
     if options["requests"] < 10_000:
         raise UserError(f"--requests: {options['requests']} is too few", "give 10000 or more")
-    question = api.Question(
+    question = Question(
         workload=parse_workload(options["service"], options["jitter"]),
         servers=options["servers"],
         workers=options["workers"],
@@ -84,7 +98,7 @@ def advise(ctx: click.Context, /, **options: Any) -> None:
         seed=options["seed"],
     )
     run = partial(_run, processes=options["processes"], scheduler=options["scheduler"])
-    found = api.answer(question, load, run)
+    found = answer(question, load, run)
     if options["plot_path"] is not None:
         from loadgen.advise.plot import draw
 
@@ -135,93 +149,5 @@ def _print(found: dict[str, Any]) -> None:
     click.echo(found["advice"])
 
 
-@advise.command()
-@click.option("--loss", type=float, default=0.0048, show_default=True, help="Of a packet.")
-@click.option("--pair-loss", type=float, default=0.0007, show_default=True, help="Both lost.")
-@click.option("--independent", is_flag=True, help="Pairs are lost with probability loss squared.")
-@click.option("--rtt", default="50ms", show_default=True, metavar="TIME")
-@click.option("--timeout", default="3s", show_default=True, metavar="TIME")
-@click.option(
-    "--json", "json_target", callback=writable, metavar="FILE", help="- is standard output."
-)
-def handshake(
-    loss: float,
-    pair_loss: float,
-    independent: bool,
-    rtt: str,
-    timeout: str,
-    json_target: str | None,
-) -> None:
-    """Every packet of a TCP handshake sent twice: what it saves."""
-    once = _probability(loss, "--loss")
-    twice = once * once if independent else _probability(pair_loss, "--pair-loss")
-    if twice > once:
-        raise UserError(
-            f"a pair cannot be lost more often ({twice:g}) than a packet ({once:g})",
-            "give a --pair-loss of at most --loss",
-        )
-    found = advise_handshake.answer(
-        advise_handshake.Handshake(
-            once,
-            twice,
-            parse_duration_ns(rtt, "--rtt") * 1e-9,
-            parse_duration_ns(timeout, "--timeout") * 1e-9,
-        )
-    )
-    if json_target:
-        emit_object(found, json_target)
-    if json_target == "-":
-        return
-    click.echo(f"mean saved   {found['mean_saving_ms']:.1f} ms")
-    click.echo(f"p99.9 saved  {found['p999_saving_ms']:.0f} ms")
-    for q, times in found["quantiles_ms"].items():
-        click.echo(f"  {q:>7}: once {times['once']:9.1f} ms, twice {times['twice']:9.1f} ms")
-    click.echo(found["explanation"])
-
-
-@advise.command()
-@click.option("--trace", type=click.Path(path_type=Path), required=True, metavar="FILE")
-@click.option("--services", type=click.IntRange(1, 64), help="If the trace has one column.")
-@click.option("--bound", "bounds", multiple=True, default=("500ms", "1.5s"), show_default=True)
-@click.option("--kb-per-copy", type=float, default=0.5, show_default=True)
-@click.option("--worth", type=float, default=16.0, show_default=True, help="ms saved for a KB.")
-@click.option("--timeout", default="2s", show_default=True, metavar="TIME")
-@click.option(
-    "--json", "json_target", callback=writable, metavar="FILE", help="- is standard output."
-)
-def redundancy(
-    trace: Path,
-    services: int | None,
-    bounds: tuple[str, ...],
-    kb_per_copy: float,
-    worth: float,
-    timeout: str,
-    json_target: str | None,
-) -> None:
-    """Ask k of n services at once: how many are late, and when another copy stops paying."""
-    if not kb_per_copy > 0:
-        raise UserError(f"--kb-per-copy: {kb_per_copy:g} is not above 0", "give 0.5, say")
-    found = advise_trace.analyse(
-        trace,
-        [parse_duration_ns(b, "--bound") * 1e-6 for b in bounds],
-        services=services,
-        kb_per_copy=kb_per_copy,
-        worth_ms_per_kb=worth,
-        timeout_ms=parse_duration_ns(timeout, "--timeout") * 1e-6,
-    )
-    if json_target:
-        emit_object(found, json_target)
-    if json_target == "-":
-        return
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    late = list(found["copies"][0]["later"])
-    for name in ("copies", "mean ms", "p50 ms", "p99 ms", *(f"> {b} ms" for b in late)):
-        table.add_column(name, justify="right")
-    for row in found["copies"]:
-        table.add_row(
-            str(row["copies"]),
-            *(f"{row[name]:.2f}" for name in ("mean_ms", "p50_ms", "p99_ms")),
-            *(f"{row['later'][b]:.3%}" for b in late),
-        )
-    Console().print(table)
-    click.echo(found["advice"])
+advise.add_command(handshake)
+advise.add_command(redundancy)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""``netclone-loadgen figure``."""
+"""``netclone-loadgen figure``: the figures of the papers, by simulation."""
 
 from __future__ import annotations
 
@@ -9,19 +9,38 @@ from pathlib import Path
 import click
 
 from loadgen.cli.progress import simulated
+from loadgen.cli.simulation_options import processes_option, scheduler_option, seed_option
 from loadgen.figures import FIGURES, Settings, write
-from loadgen.figures.base import table_text
+from loadgen.figures.figure import table_text
 from netclone_host.errors import UserError
 
 
 @click.command()
 @click.argument("name", metavar="NAME|all")
-@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="DIR")
-@click.option("--requests", type=int, default=1_000_000, show_default=True, help="A point.")
-@click.option("--replications", type=click.IntRange(2), default=10, show_default=True)
-@click.option("--seed", type=int, default=1, show_default=True)
-@click.option("--processes", type=click.IntRange(1), help="[one a processor]")
-@click.option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster that does the work.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="DIR",
+    help="Where the files go; made if need be.",
+)
+@click.option(
+    "--requests",
+    type=int,
+    default=1_000_000,
+    show_default=True,
+    help="Measured requests per point.",
+)
+@click.option(
+    "--replications",
+    type=click.IntRange(2),
+    default=10,
+    show_default=True,
+    help="Independent runs that a point is split into; their spread gives its interval.",
+)
+@seed_option
+@processes_option
+@scheduler_option
 def figure(
     name: str,
     out: Path,

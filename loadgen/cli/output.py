@@ -68,6 +68,15 @@ def writable(_ctx: click.Context, _param: click.Parameter, value: Any) -> Any:
     return value
 
 
+json_option = click.option(
+    "--json",
+    "json_target",
+    callback=writable,
+    metavar="FILE",
+    help="Write JSON to this file; - is standard output.",
+)
+
+
 def emit_records(records: Sequence[RunRecord], target: str | None, *, table: bool = True) -> None:
     """JSON to the file `target`, to standard output for `-`; a table unless that has the JSON.
     The table comes first: what was measured is not lost when the file cannot be written."""

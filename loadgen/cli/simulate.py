@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""``netclone-loadgen simulate``."""
+"""``netclone-loadgen simulate``: every scheme at every load, in simulated time."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from loadgen.cli.output import emit_records, writable
+from loadgen.cli.output import emit_records, json_option, writable
 from loadgen.cli.progress import simulated
+from loadgen.cli.simulation_options import processes_option, scheduler_option, seed_option
 from loadgen.sim.model import Fault, Model, Point, RequestClass, with_replications
 from loadgen.sim.native import FaultKind
 from loadgen.sim.run import PointResult
@@ -41,7 +42,7 @@ def parse_numbers(text: str, what: str) -> list[float]:
 
 
 def parse_workers(text: str, servers: int) -> tuple[int, ...]:
-    """`15`, or one number a server (`15,15,15,8,8,8`); raises `UserError`."""
+    """`15`, or one number for each server (`15,15,15,8,8,8`); raises `UserError`."""
     try:
         workers = tuple(int(part) for part in text.split(","))
     except ValueError:
@@ -85,51 +86,137 @@ def _duration(name: str, default: str, text: str) -> Callable[[Any], Any]:
 
 
 @click.command()
-@click.option("--schemes", default=",".join(SCHEMES), show_default=True, metavar="LIST")
+@click.option(
+    "--schemes",
+    default=",".join(SCHEMES),
+    show_default=True,
+    metavar="LIST",
+    help="Separated by commas.",
+)
 @click.option("--servers", type=int, default=6, show_default=True)
-@click.option("--workers", default="15", show_default=True, help="One number, or one a server.")
-@click.option("--service", default="exp:25us", show_default=True, metavar="DIST")
-@click.option("--jitter", default="none", show_default=True, metavar="PxM")
-@click.option("--loads", default="0.1,0.3,0.5,0.7,0.9", show_default=True, metavar="LIST")
-@click.option("--requests", type=int, default=1_000_000, show_default=True, help="A point.")
-@click.option("--replications", type=click.IntRange(1), default=10, show_default=True)
-@click.option("--seed", type=int, default=1, show_default=True)
+@click.option(
+    "--workers",
+    default="15",
+    show_default=True,
+    help="Workers per server: one number, or one for each.",
+)
+@click.option(
+    "--service",
+    default="exp:25us",
+    show_default=True,
+    metavar="DIST",
+    help="Service times: a distribution, or trace:FILE.",
+)
+@click.option(
+    "--jitter",
+    default="none",
+    show_default=True,
+    metavar="PxM",
+    help="With probability P a service takes M times as long.",
+)
+@click.option(
+    "--loads",
+    default="0.1,0.3,0.5,0.7,0.9",
+    show_default=True,
+    metavar="LIST",
+    help="Shares of the workers' time that one copy of each request takes.",
+)
+@click.option(
+    "--requests",
+    type=int,
+    default=1_000_000,
+    show_default=True,
+    help="Measured requests per point.",
+)
+@click.option(
+    "--replications",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="Independent runs that a point is split into; their spread gives its interval.",
+)
+@seed_option
 @click.option("--clients", type=int, default=2, show_default=True)
-@click.option("--racks", type=int, default=1, show_default=True)
-@click.option("--copies", type=int, default=2, show_default=True, help="Of c-clone.")
+@click.option(
+    "--racks",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Racks that servers and clients are dealt to.",
+)
+@click.option(
+    "--copies",
+    type=int,
+    default=2,
+    show_default=True,
+    help="Copies that a client of c-clone sends.",
+)
 @_duration("--link", "1us", "Host to switch, one way.")
 @_duration("--switch-latency", "400ns", "One pass of a switch.")
 @_duration("--aggregation", "1us", "Rack to rack, one way.")
-@_duration("--dispatch-cost", "0", "Server's dispatcher, a request.")
-@_duration("--client-cost", "0", "Client's receiver, a response.")
-@_duration("--coordinator-cost", "250ns", "Coordinator, a packet received or sent.")
-@click.option("--coordinator-slots", type=int, default=0, help="A server.  [its workers]")
-@click.option("--loss", type=float, default=0.0, show_default=True, help="Of a link, a packet.")
-@click.option("--queue-limit", type=int, default=4096, show_default=True, help="A server.")
-@click.option("--filter-tables", type=int, default=2, show_default=True)
-@click.option("--filter-slots", type=int, default=1 << 17, show_default=True, help="A table.")
+@_duration("--dispatch-cost", "0", "Time of a server's dispatcher per request.")
+@_duration("--client-cost", "0", "Time of a client's receiver per response.")
+@_duration("--coordinator-cost", "250ns", "Time of the coordinator per packet received or sent.")
+@click.option(
+    "--coordinator-slots",
+    type=int,
+    default=0,
+    help="Requests that it keeps at a server at once.  [the server's workers]",
+)
+@click.option(
+    "--loss",
+    type=float,
+    default=0.0,
+    show_default=True,
+    help="Probability that a link loses a packet.",
+)
+@click.option(
+    "--queue-limit",
+    type=int,
+    default=4096,
+    show_default=True,
+    help="Requests that a server's queue holds.",
+)
+@click.option(
+    "--filter-tables", type=int, default=2, show_default=True, help="Filter tables of a switch."
+)
+@click.option("--filter-slots", type=int, default=1 << 17, show_default=True, help="Slots of each.")
 @click.option(
     "--service-per",
     type=click.Choice(["copy", "request"]),
     default="copy",
     show_default=True,
-    help="Every execution draws its time, or all copies of a request share it (but for jitter).",
+    help="Each copy draws a service time of its own, or all copies of a request share one and only "
+    "jitter differs.",
 )
 @click.option(
     "--state",
     type=click.Choice(["app", "inflight"]),
     default="app",
     show_default=True,
-    help="Servers' queue length: told by the application, or counted by the program.",
+    help="Who counts a server's queue: its application, or its program.",
 )
-@_duration("--server-timeout", "0", "Failure detection in the switch; 0: none.")
-@click.option("--outage", "outages", multiple=True, metavar="server:2@5ms-20ms")
-@click.option("--processes", type=click.IntRange(1), help="[one a processor]")
-@click.option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster that does the work.")
+@_duration(
+    "--server-timeout", "0", "Silence after which the switch considers a server failed; 0: never."
+)
 @click.option(
-    "--json", "json_target", callback=writable, metavar="FILE", help="- is standard output."
+    "--outage",
+    "outages",
+    multiple=True,
+    metavar="server:2@5ms-20ms",
+    help="From one time to the other a server or switch is down, or a server is not listed.",
 )
-@click.option("--csv", "csv_path", callback=writable, type=click.Path(path_type=Path))
+@processes_option
+@scheduler_option
+@json_option
+@click.option(
+    "--csv",
+    "csv_path",
+    callback=writable,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write a table of the records.",
+)
 def simulate(**options: Any) -> None:
     """Simulate racks: every scheme at every load, on the data plane's own C logic.
 
@@ -142,8 +229,9 @@ def simulate(**options: Any) -> None:
     records = [result.record() for result in results]
     if options["csv_path"] is not None:
         write_csv(options["csv_path"], records)
-    emit_records(records, options["json_target"]) if options["json_target"] else None
-    if options["json_target"] is None:
+    if options["json_target"]:
+        emit_records(records, options["json_target"])
+    else:
         print_results(results)
 
 
@@ -194,7 +282,7 @@ def _model(options: dict[str, Any]) -> Model:
 
 
 def print_results(results: list[PointResult]) -> None:
-    """One row a point, latencies with the half widths of their 95 % intervals."""
+    """One row per point: latencies with the half widths of their 95 % intervals."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("scheme")
     for name in (

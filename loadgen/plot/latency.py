@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Latency against throughput: a line per scheme, on a log axis, with bands over repeats."""
+"""Latency against throughput of records: a line per scheme, with bands over repeats."""
 
 from __future__ import annotations
 
@@ -8,19 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, stdev
+from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-
-from matplotlib import pyplot as plt
-
-from loadgen.plot.style import style
+from loadgen.plot.style import axes, line, style
 from loadgen.workload.records import RunRecord
-from loadgen.workload.user_files import atomic_file
 from netclone_host.errors import UserError
-
-matplotlib.rcParams["text.parse_math"] = False  # names and titles are no formulas
 
 # Two-sided 95 % quantiles of Student's t by degrees of freedom; beyond: the normal's.
 _T95 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
@@ -49,8 +41,8 @@ def _groups(records: Sequence[RunRecord]) -> dict[tuple[str, float], list[RunRec
 
 
 def points(records: Sequence[RunRecord], latency: str) -> dict[str, list[Point]]:
-    """Scheme -> its points by rising throughput. Where one repeat's latency is unknown, since
-    requests were lost, there is no point: the others would flatter."""
+    """Scheme -> its points by rising throughput. A repeat that lost requests may not know its
+    latency; then there is no point, since the other repeats would flatter."""
     lines: dict[str, list[Point]] = {}
     for (scheme, _), runs in _groups(records).items():
         values = [getattr(r, latency) for r in runs]
@@ -60,8 +52,8 @@ def points(records: Sequence[RunRecord], latency: str) -> dict[str, list[Point]]
                     fmean(r.achieved_rps for r in runs), fmean(values), _half(values), len(values)
                 )
             )
-    for line in lines.values():
-        line.sort(key=lambda p: p.throughput_rps)
+    for drawn in lines.values():
+        drawn.sort(key=lambda p: p.throughput_rps)
     return lines
 
 
@@ -89,29 +81,31 @@ def plot_records(
     if not lines:
         raise UserError(
             f"no record has a {latency} to draw",
-            "give records of runs with answers; --latency p50_us is known longer than others",
+            "give records of runs with answers; the median (--latency p50_us) is known longest",
         )
-    figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
-    for position, (scheme, line) in enumerate(lines.items()):
-        look = style(scheme, position)
-        x = [p.throughput_rps / 1e3 for p in line]
-        y = [p.latency_us for p in line]
-        axes.plot(x, y, label=scheme, **look)
-        if any(p.half_us for p in line):
-            low = [max(p.latency_us - p.half_us, p.latency_us * 1e-2) for p in line]
-            high = [p.latency_us + p.half_us for p in line]
-            axes.fill_between(x, low, high, color=look["color"], alpha=0.18, linewidth=0)
-    axes.set_yscale("log")
-    axes.set_xlabel("throughput (KRPS)")
-    axes.set_ylabel(f"{_label(latency)} latency (us)")
-    # An argument that is no UTF-8 has characters that cannot be drawn.
-    axes.set_title(title.encode(errors="replace").decode() or _title(records))
-    axes.grid(True, which="both", alpha=0.3, linewidth=0.5)
-    axes.legend(frameon=False)
-    try:
-        return [_save(figure, target, suffix) for suffix in (".png", ".svg")]
-    finally:
-        plt.close(figure)
+    files = [with_suffix(target, suffix) for suffix in (".png", ".svg")]
+    with axes(files) as (ax,):
+        for position, (scheme, drawn) in enumerate(lines.items()):
+            _draw(ax, scheme, drawn, position)
+        ax.set_yscale("log")
+        ax.set_xlabel("throughput (KRPS)")
+        ax.set_ylabel(f"{_label(latency)} latency (us)")
+        # An argument that is no UTF-8 has characters that cannot be drawn.
+        ax.set_title(title.encode(errors="replace").decode() or _title(records))
+    return files
+
+
+def _draw(ax: Any, scheme: str, drawn: Sequence[Point], position: int) -> None:
+    low = [max(p.latency_us - p.half_us, p.latency_us * 1e-2) for p in drawn]
+    high = [p.latency_us + p.half_us for p in drawn]
+    line(
+        ax,
+        [p.throughput_rps / 1e3 for p in drawn],
+        [p.latency_us for p in drawn],
+        scheme,
+        style(scheme, position),
+        (low, high) if any(p.half_us for p in drawn) else None,
+    )
 
 
 def with_suffix(target: Path, suffix: str) -> Path:
@@ -119,13 +113,6 @@ def with_suffix(target: Path, suffix: str) -> Path:
     if not target.name or target.name == "..":
         raise UserError(f"'{target}' names no file", "give a path such as out/latency")
     return target.with_suffix(suffix)
-
-
-def _save(figure: object, target: Path, suffix: str) -> Path:
-    path = with_suffix(target, suffix)
-    with atomic_file(path, "wb") as out:
-        figure.savefig(out, format=suffix[1:], dpi=150)  # type: ignore[attr-defined]
-    return path
 
 
 def _label(latency: str) -> str:

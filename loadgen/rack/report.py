@@ -13,7 +13,7 @@ from typing import Any
 
 from rich.table import Table
 
-from loadgen.plot.style import axes, style
+from loadgen.plot.style import axes, line, style
 from loadgen.workload.records import RunRecord, to_json, write_csv
 from loadgen.workload.user_files import atomic_file
 
@@ -88,12 +88,9 @@ def _plot(path: Path, records: Sequence[RunRecord], settings: dict[str, Any]) ->
         for ax, key, name in ((left, "p99_us", "p99"), (right, "p50_us", "median")):
             for position, scheme in enumerate(dict.fromkeys(r.scheme for r in records)):
                 runs = sorted((r for r in records if r.scheme == scheme), key=lambda r: r.load)
-                ax.plot(
-                    [run.achieved_rps / 1e6 for run in runs],
-                    [getattr(run, key) for run in runs],
-                    label=scheme,
-                    **style(scheme, position),
-                )
+                rates = [run.achieved_rps / 1e6 for run in runs]
+                values = [getattr(run, key) for run in runs]
+                line(ax, rates, values, scheme, style(scheme, position))
             ax.set_yscale("log")
             ax.yaxis.set_major_formatter("{x:g}")
             ax.set_xlim(left=0)

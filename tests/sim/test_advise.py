@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from loadgen.advise.advice import Question, find_threshold, simulated_thresholds
 from loadgen.advise.handshake import Handshake, mean_s
+from loadgen.advise.question import Question
+from loadgen.advise.threshold import find_threshold, simulated_thresholds
 from loadgen.advise.trace import analyse
 from loadgen.cli import main
 from loadgen.sim.run import run_points
