@@ -26,8 +26,9 @@ from netclone_host.attach.loaders.choice import loader_of
 from netclone_host.attach.request import AttachRequest, Job, Mode, check_request
 from netclone_host.attach.roles import PROGRAMS
 from netclone_host.errors import ForeignProgramError, UserError
-from netclone_host.kernel import netns, objects, tc, xdp
+from netclone_host.kernel import netns, objects, tc, tcx, xdp
 from netclone_host.kernel.interfaces import Interface
+from netclone_host.kernel.objects import LinkType
 from netclone_host.kernel.xdp import ModeUnavailable, XdpMode
 from netclone_host.signals import signals_wait
 from netclone_host.system_errors import refusal
@@ -122,7 +123,7 @@ class _Installation:
             self._pin_maps()
             if self._programs.tc:
                 for port in self._attachment.ports:
-                    self._add_filter(port, self._programs.tc)
+                    self._attach_egress(port, self._loaded.programs[self._programs.tc])
             self._attach_xdp(modes)
             self._attachment.complete = True
             self._save("complete")
@@ -150,17 +151,26 @@ class _Installation:
             objects.pin(entry.fd, directory / name)
             crash_points.reached(f"pin-{name}")
 
-    def _add_filter(self, port: Port, program: str) -> None:
+    def _attach_egress(self, port: Port, program: int) -> None:
+        if not tcx.is_available(port.ifindex):
+            self._add_filter(port, program)
+            return
+        port.tcx, port.tc_program = True, objects.program_info(program).id
+        self._save("before-tcx")
+        link = tcx.attach_first(program, port.ifindex)
+        self._pin_link(link, self._attachment.egress_link_pin(port))
+
+    def _add_filter(self, port: Port, program: int) -> None:
         if not tc.has_clsact(port.ifindex):
             port.made_clsact = True
             self._save("before-clsact")
             tc.add_clsact(port.ifindex)
             crash_points.reached("clsact")
-        fd = self._loaded.programs[program]
-        port.tc_program = objects.program_info(fd).id
+        port.tc_program = objects.program_info(program).id
         port.tc_priority = tc.free_priority(port.ifindex)
         self._save("before-filter")
-        tc.add_filter(port.ifindex, fd, program, port.tc_priority)
+        name = str(self._programs.tc)
+        tc.add_filter(port.ifindex, program, name, port.tc_priority)
         crash_points.reached("filter")
 
     def _attach_xdp(self, modes: tuple[XdpMode, ...]) -> None:
@@ -195,17 +205,21 @@ class _Installation:
         except ModeUnavailable as unavailable:
             reason = f"{port.name}: {unavailable.reason}"
             raise ModeUnavailable(reason, unavailable.hint) from None
+        self._pin_link(link, self._attachment.link_pin(port))
+
+    @staticmethod
+    def _pin_link(link: int, path: Path) -> None:
         try:
             # A link that dies unpinned takes the program off with it.
-            crash_points.reached(f"link-{port.name}")
-            objects.pin(link, self._attachment.link_pin(port))
-            crash_points.reached(f"pin-link-{port.name}")
+            crash_points.reached(path.name)
+            objects.pin(link, path)
+            crash_points.reached(f"pin-{path.name}")
         finally:
             os.close(link)
 
     def _remove_links(self) -> None:
         for port in self._attachment.ports:
-            release(self._attachment.link_pin(port), port.xdp_program)
+            release(self._attachment.link_pin(port), LinkType.XDP, port.xdp_program)
 
     def _displace(self, port: Port) -> None:
         """--force: what the check before found is taken off, and put back on failure."""

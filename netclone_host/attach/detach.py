@@ -18,6 +18,7 @@ from netclone_host.attach.journal import Attachment, Port
 from netclone_host.errors import UserError
 from netclone_host.kernel import interfaces, netns, objects, privilege, tc, xdp
 from netclone_host.kernel.interfaces import Interface
+from netclone_host.kernel.objects import LinkType
 from netclone_host.signals import signals_wait
 
 
@@ -113,7 +114,7 @@ def forget(attachment: Attachment) -> None:
     _forget_pins(attachment)
 
 
-def release(link_pin: Path, program_id: int) -> None:
+def release(link_pin: Path, kind: LinkType, program_id: int) -> None:
     """Take the pinned link of a program off its interface, if there is one, and remove its pin.
     Of a link with another program, which is not ours, only the pin goes.
 
@@ -122,7 +123,7 @@ def release(link_pin: Path, program_id: int) -> None:
     hold the link too, and without its pin nobody finds it again.
     """
     try:
-        with objects.opened_link(link_pin) as (link, info):
+        with objects.opened_link(link_pin, kind) as (link, info):
             if info.program_id == program_id:
                 objects.detach_link(link)
                 crash_points.reached(f"off-{link_pin.name}")
@@ -167,12 +168,15 @@ def _refuse_hidden_pins(attachment: Attachment, namespace: netns.NetnsId) -> Non
 def _release_links(attachment: Attachment) -> None:
     """The last port attached goes first: clients' before servers'."""
     for port in reversed(attachment.ports):
-        release(attachment.link_pin(port), port.xdp_program)
+        release(attachment.link_pin(port), LinkType.XDP, port.xdp_program)
         crash_points.reached(f"detach-link-{port.name}")
+        if port.tcx:
+            release(attachment.egress_link_pin(port), LinkType.TCX, port.tc_program)
+            crash_points.reached(f"detach-egress-{port.name}")
 
 
 def _undo_tc(port: Port) -> None:
-    if port.tc_program:
+    if port.tc_priority:
         tc.remove_filter(port.ifindex, port.tc_priority, port.tc_program)
         crash_points.reached("detach-filter")
     if port.made_clsact:

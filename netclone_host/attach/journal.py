@@ -45,8 +45,11 @@ class Port:
     xdp_program: int = 0
     """Id of the program that the link holds; 0 before it was tried."""
     tc_program: int = 0
-    """Id of the program that the filter runs; 0 before a filter was to be added."""
+    """Id of the program on egress; 0 before it was tried."""
+    tcx: bool = False
+    """A tcx link holds it, not a filter."""
     tc_priority: int = 0
+    """Of the filter; 0 where there is none."""
     made_clsact: bool = False
     """clsact was not there and was to be added."""
 
@@ -84,6 +87,9 @@ class Attachment:
 
     def link_pin(self, port: Port) -> Path:
         return Path(self.pin_dir) / f"{pins.LINK}{port.name}"
+
+    def egress_link_pin(self, port: Port) -> Path:
+        return Path(self.pin_dir) / f"{pins.EGRESS_LINK}{port.name}"
 
     def is_of(self, namespace: netns.NetnsId) -> bool:
         """False for what a namespace left behind whose inode is in use again."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from netclone_host.errors import MissingFeatureError
 from netclone_host.kernel import objects
 
-LINK = "link-"
+LINK, EGRESS_LINK = "link-", "egress-"
 """Link pins are called that and the interface, maps by their own names."""
 
 _MAP = "nc_"
@@ -67,7 +67,9 @@ def require_mounted() -> None:
 
 def is_ours(path: Path) -> bool:
     """Whether something in a directory of pins has a name that attach gives; no directory has."""
-    return path.name.startswith((LINK, _MAP)) and (path.is_symlink() or not path.is_dir())
+    return path.name.startswith((LINK, EGRESS_LINK, _MAP)) and (
+        path.is_symlink() or not path.is_dir()
+    )
 
 
 def remove(directory: Path) -> None:

@@ -12,7 +12,7 @@ from netclone_host.attach.request import Job, Mode
 from netclone_host.attach.roles import Role
 from netclone_host.attach.settings import ServerSettings
 from netclone_host.errors import ForeignProgramError, UserError
-from netclone_host.kernel import interfaces, objects, privilege, tc, xdp
+from netclone_host.kernel import interfaces, objects, privilege, tc, tcx, xdp
 from netclone_host.kernel.interfaces import Interface
 from netclone_host.kernel.netns import NetnsId
 
@@ -47,7 +47,8 @@ def check(job: Job, ports: list[Interface], namespace: NetnsId) -> list[str]:
             _check_foreign(port, current)
     if job.request.role is not Role.SWITCH:
         for port in ports:
-            tc.has_clsact(port.ifindex)  # refuses where clsact has no room
+            if not tcx.is_available(port.ifindex):
+                tc.has_clsact(port.ifindex)  # refuses where clsact has no room
         return []
     if job.request.mode is not Mode.GENERIC and job.request.check_peers:
         return [warning for port in ports for warning in _check_peer(port)]

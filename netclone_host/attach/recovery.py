@@ -6,8 +6,8 @@ apart is the index, and the pinned link that holds the program (`own_link`); a n
 what they were called.
 
 Where the journal is damaged or lost, the pins say enough to undo an attachment (`remains`). A
-directory of ours holds the maps, and the links with the interfaces that they are on; a filter
-is ours if its program uses one of those maps. Whether clsact was there before is not known any
+directory of ours holds the maps, and the links with the interfaces that they are on; a filter is
+ours if its program uses one of those maps. Whether clsact was there before is not known any
 more, so it stays.
 """
 
@@ -29,6 +29,7 @@ from netclone_host.errors import UserError
 from netclone_host.kernel import interfaces, maps, netns, objects, tc, xdp
 from netclone_host.kernel.interfaces import Interface
 from netclone_host.kernel.netns import NetnsId
+from netclone_host.kernel.objects import LinkType
 
 _CONFIGS: dict[str, Role] = {
     MapName.SERVER_CONFIG: Role.SERVER,
@@ -49,6 +50,8 @@ class Health(enum.StrEnum):
     """Its interface or namespace is gone."""
     DETACHED = "detached"
     """Somebody took a program off."""
+    PRECEDED = "preceded"
+    """Somebody's program or filter on egress runs before ours, and may keep packets from it."""
     UNKNOWN = "unknown"
     """Its pins cannot be seen: no privilege, or /sys/fs/bpf is hidden."""
     DAMAGED = "damaged"
@@ -61,13 +64,29 @@ class Health(enum.StrEnum):
 
 
 def own_link(attachment: Attachment, port: Port) -> objects.LinkInfo | None:
-    """The pinned link that holds the port's program, wherever its interface is by now. None if
-    the pin is gone or another program's; PermissionError for who may not look."""
+    """The pinned link that holds the port's XDP program, wherever its interface is by now. None
+    if the pin is gone or another program's; PermissionError for who may not look."""
+    return _link_of(attachment.link_pin(port), LinkType.XDP, port.xdp_program)
+
+
+def own_egress_link(attachment: Attachment, port: Port) -> objects.LinkInfo | None:
+    """The same of the program on egress, where tcx holds it."""
+    return _link_of(attachment.egress_link_pin(port), LinkType.TCX, port.tc_program)
+
+
+def _link_of(pin: Path, kind: LinkType, program: int) -> objects.LinkInfo | None:
     with suppress(FileNotFoundError, NotADirectoryError):
-        link = objects.pinned_link(attachment.link_pin(port))
-        if link.program_id == port.xdp_program:
+        link = objects.pinned_link(pin, kind)
+        if link.program_id == program:
             return link
     return None
+
+
+def own_links(attachment: Attachment) -> list[tuple[Port, objects.LinkInfo | None]]:
+    """Those that there should be."""
+    links = [(port, own_link(attachment, port)) for port in attachment.ports]
+    held = [port for port in attachment.ports if port.tcx]
+    return links + [(port, own_egress_link(attachment, port)) for port in held]
 
 
 def attachment_of(ifname: str, namespace: NetnsId) -> Attachment | None:
@@ -118,7 +137,7 @@ def is_stale(attachment: Attachment, namespace: NetnsId) -> bool:
 def is_gone(attachment: Attachment) -> bool:
     """By the links' own word, in whatever namespace: one whose interface was deleted has no index
     any more. An attach that died before its first link is gone with its namespace."""
-    links = [link for port in attachment.ports if (link := own_link(attachment, port))]
+    links = [link for _, link in own_links(attachment) if link]
     if links:
         return all(link.ifindex == 0 for link in links)
     return not netns.exists(attachment.netns_inode)
@@ -140,46 +159,6 @@ def _has_index(attachment: Attachment, port: Port, name: str) -> bool:
         link = own_link(attachment, port)
         return link is not None and link.ifindex == port.ifindex
     return False
-
-
-def health(attachment: Attachment) -> Health:
-    """Of one with a journal."""
-    namespace = netns.current()
-    if not attachment.complete:
-        return Health.INCOMPLETE
-    if attachment.netns_inode != namespace.inode:
-        return _health_of_links(attachment)
-    if is_stale(attachment, namespace):
-        return Health.STALE
-    found = _health_of_links(attachment)
-    return found if found is not Health.ATTACHED or _filters_stand(attachment) else Health.DETACHED
-
-
-def _health_of_links(attachment: Attachment) -> Health:
-    """What can be told from another namespace as well."""
-    if not pins.is_mounted():
-        return Health.UNKNOWN
-    for port in attachment.ports:
-        try:
-            link = own_link(attachment, port)
-        except PermissionError:
-            return Health.UNKNOWN
-        except OSError:  # what stands there is no pin
-            return Health.DETACHED
-        if link is None:
-            return Health.DETACHED
-        if link.ifindex != port.ifindex:
-            return Health.STALE
-    return Health.ATTACHED
-
-
-def _filters_stand(attachment: Attachment) -> bool:
-    """Whether the egress side is there too; only in its namespace can that be asked."""
-    return all(
-        tc.filter_program(port.ifindex, port.tc_priority) == port.tc_program
-        for port in attachment.ports
-        if port.tc_program
-    )
 
 
 # ---- attachments without one ----
@@ -242,12 +221,10 @@ def _of_pins(directory: Path) -> Attachment:
     entries = pins.entries(directory)
     configs = [_CONFIGS[entry.name] for entry in entries if entry.name in _CONFIGS]
     map_ids = _map_ids(entries)
-    links = [entry for entry in entries if entry.name.startswith(pins.LINK)]
-    ports = [_port_of(entry, map_ids) for entry in links]
-    if not any(port.name == directory.name for port in ports):
-        ports.append(Port(directory.name))
     # The journal has the name of the first port, and so have the pins.
-    ports.sort(key=lambda port: port.name != directory.name)
+    ports = {directory.name: Port(directory.name)}
+    for entry in entries:
+        _note_link(entry, ports, map_ids)
     attachment = Attachment(
         role=configs[0].value if configs else "",
         loader="",
@@ -255,7 +232,7 @@ def _of_pins(directory: Path) -> Attachment:
         netns_cookie=here.cookie if inode == here.inode else journal.UNKNOWN_COOKIE,
         boot_id=here.boot_id,
         pin_dir=str(directory),
-        ports=ports,
+        ports=list(ports.values()),
         settings=_settings(directory),
     )
     if inode == here.inode and attachment.role != Role.SWITCH:
@@ -263,13 +240,26 @@ def _of_pins(directory: Path) -> Attachment:
     return attachment
 
 
-def _port_of(link_pin: Path, map_ids: set[int]) -> Port:
-    port = Port(link_pin.name.removeprefix(pins.LINK))
-    with suppress(OSError):
-        link = objects.pinned_link(link_pin)
-        if _is_our_program(link.program_id, map_ids, _XDP_NAMES):
+def _note_link(pin: Path, ports: dict[str, Port], map_ids: set[int]) -> None:
+    """What a link's pin tells of the port that it is called after."""
+    if pin.name.startswith(pins.LINK):
+        port = ports.setdefault(name := pin.name.removeprefix(pins.LINK), Port(name))
+        if link := _link_of_ours(pin, LinkType.XDP, map_ids, _XDP_NAMES):
             port.ifindex, port.xdp_program = link.ifindex, link.program_id
-    return port
+    elif pin.name.startswith(pins.EGRESS_LINK):
+        port = ports.setdefault(name := pin.name.removeprefix(pins.EGRESS_LINK), Port(name))
+        if link := _link_of_ours(pin, LinkType.TCX, map_ids, _TC_NAMES):
+            port.ifindex, port.tc_program, port.tcx = link.ifindex, link.program_id, True
+
+
+def _link_of_ours(
+    pin: Path, kind: LinkType, map_ids: set[int], names: set[str]
+) -> objects.LinkInfo | None:
+    with suppress(OSError):
+        link = objects.pinned_link(pin, kind)
+        if _is_our_program(link.program_id, map_ids, names):
+            return link
+    return None
 
 
 def _settings(directory: Path) -> dict[str, int]:
@@ -300,12 +290,13 @@ def _find_filters(attachment: Attachment, map_ids: set[int]) -> None:
         for priority, program in tc.egress_programs(ifindex):
             if _is_our_program(program, map_ids, _TC_NAMES):
                 first.ifindex, first.tc_priority, first.tc_program = ifindex, priority, program
+                first.tcx = False
 
 
 def _map_ids(entries: list[Path]) -> set[int]:
     found = set()
     for entry in entries:
-        if entry.name.startswith(pins.LINK):
+        if entry.name.startswith((pins.LINK, pins.EGRESS_LINK)):
             continue
         try:
             fd = objects.open_pin(entry)

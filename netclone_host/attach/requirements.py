@@ -81,7 +81,7 @@ _REQUIREMENTS = (
     _Requirement("devmap program", probes.devmap_program, "a kernel of 5.8 or newer"),
     _Requirement("broadcast", probes.broadcast, "a kernel of 5.14 or newer"),
     _Requirement(
-        "tc", probes.tc_filter, "a kernel with CONFIG_NET_SCH_INGRESS and CONFIG_NET_CLS_BPF"
+        "tc", probes.egress_program, "a kernel with CONFIG_NET_SCH_INGRESS and CONFIG_NET_CLS_BPF"
     ),
     _Requirement("AF_XDP", probes.af_xdp, "a kernel with CONFIG_XDP_SOCKETS", needed=False),
     _Requirement(

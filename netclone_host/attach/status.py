@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from netclone_host import counters
-from netclone_host.attach import journal, pins, recovery
+from netclone_host.attach import health, journal, pins, recovery
 from netclone_host.attach.journal import Attachment
 from netclone_host.attach.recovery import Health, Remains
 from netclone_host.attach.roles import PROGRAMS, Role
@@ -87,10 +87,11 @@ def read_in_flight(attachment: Attachment) -> int:
 
 def describe(attachment: Attachment, cause: Health | None = None) -> dict[str, Any]:
     """One attachment, for `status --json`; `cause` of one whose journal is not to be had."""
+    found = cause or health.health(attachment)
     return {
         "interfaces": recovery.names_now(attachment, netns.current()),
         "role": attachment.role,
-        "health": cause or recovery.health(attachment),
+        "health": found,
         "mode": attachment.mode,
         "reason": attachment.reason,
         "loader": attachment.loader,
@@ -99,6 +100,7 @@ def describe(attachment: Attachment, cause: Health | None = None) -> dict[str, A
         "pins": attachment.pin_dir,
         "netns": attachment.netns_inode,
         "attached_at": attachment.attached_at,
+        "notes": health.who_precedes(attachment) if found is Health.PRECEDED else [],
     }
 
 

@@ -25,9 +25,10 @@ def status(as_json: bool, everywhere: bool) -> None:
     """List where NetClone is attached, and how it is doing there.
 
     Health is attached, incomplete (an attach died: detach clears it), stale (the interface
-    or its namespace is gone), detached (somebody took a program off), unknown (without
-    root, or where /sys/fs/bpf is hidden), damaged (its journal cannot be read) or orphaned
-    (it has none). Exit status 1 if one is damaged or orphaned.
+    or its namespace is gone), detached (somebody took a program off), preceded (on egress
+    somebody's program runs before ours, and may keep packets from it), unknown (without root,
+    or where /sys/fs/bpf is hidden), damaged (its journal cannot be read) or orphaned (it has
+    none). Exit status 1 if one is damaged or orphaned.
     """
     lost = remains(everywhere)
     records = [_describe(entry) for entry in attachments(everywhere)]
@@ -51,7 +52,7 @@ def _describe(attachment: Attachment, cause: Health | None = None) -> dict[str, 
     if attachment.role == Role.SWITCH:
         record["cloning_held"] = noticed.cloning_held if noticed else None
         record["unfinished"] = noticed.unfinished if noticed else None
-    record["notes"] = noticed.sentences() if noticed else []
+    record["notes"] += noticed.sentences() if noticed else []
     return record
 
 

@@ -64,6 +64,10 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "bpf_obj_get_info_by_fd": (ctypes.c_int, [ctypes.c_int, _PTR, _PTR]),
     "bpf_obj_pin": (ctypes.c_int, [ctypes.c_int, ctypes.c_char_p]),
     "bpf_obj_get": (ctypes.c_int, [ctypes.c_char_p]),
+    "bpf_prog_query": (
+        ctypes.c_int,
+        [ctypes.c_int, ctypes.c_int, ctypes.c_uint32, *[_PTR] * 3],
+    ),
     "bpf_link_create": (ctypes.c_int, [*[ctypes.c_int] * 3, _PTR]),
     "bpf_link_detach": (ctypes.c_int, [ctypes.c_int]),
     "bpf_xdp_attach": (ctypes.c_int, [ctypes.c_int, ctypes.c_int, ctypes.c_uint32, _PTR]),

@@ -28,6 +28,7 @@ BPF_XDP_DEVMAP, BPF_XDP = 33, 37  # enum bpf_attach_type
 
 class LinkType(enum.IntEnum):
     XDP = 6
+    TCX = 11
 
 
 class _ProgInfo(ctypes.Structure):
@@ -48,7 +49,7 @@ class _ProgInfo(ctypes.Structure):
 
 
 class _LinkInfo(ctypes.Structure):
-    """struct bpf_link_info of an XDP link; the union is padded to its size."""
+    """struct bpf_link_info of an XDP or tcx link; the union is padded to its size."""
 
     _fields_ = [
         ("type", c_uint32),
@@ -156,7 +157,7 @@ class LinkInfo:
     type: int
     program_id: int
     ifindex: int
-    """Of an XDP link; 0 once its interface is gone."""
+    """0 once its interface is gone."""
 
 
 def link_info(fd: int) -> LinkInfo:
@@ -165,9 +166,14 @@ def link_info(fd: int) -> LinkInfo:
 
 
 def create_xdp_link(program_fd: int, ifindex: int, flags: int) -> int:
-    """Attach by a link (kernel 5.9); the program goes with the last reference to it."""
+    """Attach by a link (kernel 5.9)."""
+    return create_link(program_fd, ifindex, BPF_XDP, flags)
+
+
+def create_link(program_fd: int, ifindex: int, attach_type: int, flags: int) -> int:
+    """The program goes with the last reference to the link."""
     opts = _LinkCreateOpts(sz=ctypes.sizeof(_LinkCreateOpts), flags=flags)
-    return libbpf.call("bpf_link_create", program_fd, ifindex, BPF_XDP, ctypes.byref(opts))
+    return libbpf.call("bpf_link_create", program_fd, ifindex, attach_type, ctypes.byref(opts))
 
 
 def detach_link(fd: int) -> None:
@@ -237,23 +243,23 @@ def open_pin(path: Path) -> int:
 
 
 @contextlib.contextmanager
-def opened_link(path: Path) -> Iterator[tuple[int, LinkInfo]]:
-    """The XDP link that is pinned there, and a file descriptor for it. FileNotFoundError if there
-    is none, also where something else has its name."""
-    missing = FileNotFoundError(errno.ENOENT, "no XDP link is pinned there", str(path))
+def opened_link(path: Path, kind: LinkType) -> Iterator[tuple[int, LinkInfo]]:
+    """The link of this kind that is pinned there, and a file descriptor for it. FileNotFoundError
+    if there is none, also where something else has its name."""
+    missing = FileNotFoundError(errno.ENOENT, f"no {kind.name} link is pinned there", str(path))
     fd = open_pin(path)
     try:
         # What is no link has information of another kind.
         if "link_id" not in fd_info(fd):
             raise missing
         info = link_info(fd)
-        if info.type != LinkType.XDP:
+        if info.type != kind:
             raise missing
         yield fd, info
     finally:
         os.close(fd)
 
 
-def pinned_link(path: Path) -> LinkInfo:
-    with opened_link(path) as (_, info):
+def pinned_link(path: Path, kind: LinkType) -> LinkInfo:
+    with opened_link(path, kind) as (_, info):
         return info

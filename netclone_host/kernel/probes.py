@@ -24,6 +24,7 @@ from netclone_host.kernel import (
     netns,
     objects,
     privilege,
+    tcx,
     tiny_programs,
 )
 from netclone_host.kernel.maps import DevmapValue
@@ -149,11 +150,14 @@ def broadcast() -> str:
     return "one packet to all entries of a devmap"
 
 
-def tc_filter() -> str:
+def egress_program() -> str:
     from netclone_host.kernel import tc
 
     code = tiny_programs.returning(0)
     with _throw_away_veth() as ifindex, _loaded(ProgramType.SCHED_CLS, code) as fd:
+        if tcx.is_available(ifindex):
+            os.close(tcx.attach_first(fd, ifindex))
+            return "tcx on a veth, by a link"
         tc.add_clsact(ifindex)
         tc.add_filter(ifindex, fd, _TRY, 1)
     return "clsact with a BPF filter on a veth"

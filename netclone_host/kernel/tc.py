@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The egress side: a direct-action BPF filter under the clsact qdisc.
+"""The egress side where the kernel has no tcx: a direct-action BPF filter under clsact.
 
 Filters and qdiscs of others are never touched: ours is found again by its program's id,
 and clsact is taken away only if we put it there and nothing else hangs on it.
@@ -104,6 +104,12 @@ def free_priority(ifindex: int) -> int:
     if wanted >= 1:
         return wanted
     return next(priority for priority in range(1, 0xFFFF) if priority not in taken)
+
+
+def before(ifindex: int, priority: int) -> list[int]:
+    """Priorities of the filters on egress that run before one of this priority."""
+    found = {one for one, handle, _ in _filters(ifindex, _EGRESS) if handle and one < priority}
+    return sorted(found)
 
 
 def add_filter(ifindex: int, program_fd: int, name: str, priority: int) -> None:

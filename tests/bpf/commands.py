@@ -8,7 +8,7 @@ import socket
 from click.testing import CliRunner, Result
 
 from netclone_host.cli import main
-from netclone_host.kernel import tc, xdp
+from netclone_host.kernel import tc, tcx, xdp
 
 SERVER = ("--role", "server", "--server-id", "0")
 
@@ -28,5 +28,5 @@ def done(*words: str) -> Result:
 def programs_on(ifname: str) -> list[int]:
     """Ids of the XDP programs, then of the tc programs at egress."""
     index = socket.if_nametoindex(ifname)
-    egress = [program for _, program in tc.egress_programs(index)]
+    egress = tcx.programs(index) + [program for _, program in tc.egress_programs(index)]
     return [program for _, program in xdp.query(index).programs()] + egress

@@ -20,7 +20,7 @@ from netclone_host.attach.attach import AttachRequest, attach
 from netclone_host.attach.detach import detach
 from netclone_host.attach.loaders.libbpf import OBJECT_DIR
 from netclone_host.attach.roles import Role
-from netclone_host.kernel import interfaces, netns, xdp
+from netclone_host.kernel import interfaces, netns, tcx, xdp
 from netclone_host.topology import Topology, loads
 
 from .commands import netclone_host
@@ -154,12 +154,26 @@ def rack(namespace: Namespace) -> Iterator[Topology]:
         detach("p0")
 
 
+@pytest.fixture(params=["tcx", "clsact"])
+def egress(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """By what the programs are held on egress; clsact is what a kernel without tcx has."""
+    kind: str = request.param
+    if kind == "clsact":
+        without_tcx(monkeypatch)
+    return kind
+
+
+def without_tcx(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tcx, "is_available", lambda _ifindex: False)
+
+
 @pytest.fixture
 def tc_state() -> Callable[[str], str]:
-    """Everything that tc shows of an interface."""
+    """Everything that tc shows of an interface, and its tcx programs."""
 
     def show(interface: str) -> str:
-        return "".join(
+        in_row = tcx.programs(socket.if_nametoindex(interface))
+        return f"tcx {in_row}\n" + "".join(
             run("tc", *words, "dev", interface, *side)
             for words, side in (
                 (("qdisc", "show"), ()),

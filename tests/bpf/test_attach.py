@@ -22,8 +22,10 @@ from netclone_host.counters import Hook
 from netclone_host.errors import ForeignProgramError, UserError
 from netclone_host.kernel import interfaces, maps, objects, xdp
 from netclone_host.kernel.maps import DevmapValue
+from netclone_host.kernel.objects import LinkType
 
-from .conftest import TOPOLOGY, ForeignFilter, Namespace, run
+from .commands import programs_on
+from .conftest import TOPOLOGY, ForeignFilter, Namespace, run, without_tcx
 
 SWITCH_PORTS = ("p0", "p1", "p2")
 _TEST_TYPE = 0x88B5  # EtherType for local experiments
@@ -44,13 +46,14 @@ def mode_of(ifname: str) -> list[str]:
 
 @pytest.mark.parametrize("mode", [Mode.AUTO, Mode.GENERIC])
 def test_a_host_is_attached_and_detached(
-    host: str, mode: Mode, tc_state: Callable[[str], str]
+    egress: str, host: str, mode: Mode, tc_state: Callable[[str], str]
 ) -> None:
     before = tc_state(host)
     result = attach(server(host, mode=mode))
     wanted = "generic" if mode is Mode.GENERIC else "native"
     assert result.mode == wanted and mode_of(host) == [wanted]
-    assert "nc_server_out direct-action" in tc_state(host)
+    assert ("nc_server_out direct-action" in tc_state(host)) == (egress == "clsact")
+    assert len(programs_on(host)) == 2
     assert [entry.ifnames for entry in status.attachments()] == [[host]]
     assert status.describe(status.attachments()[0])["health"] == "attached"
     detach(host)
@@ -62,7 +65,7 @@ def test_a_released_link_is_off_at_once(host: str) -> None:
     for _ in range(20):
         attachment = attach(server(host)).attachment
         port = attachment.ports[0]
-        release(attachment.link_pin(port), port.xdp_program)
+        release(attachment.link_pin(port), LinkType.XDP, port.xdp_program)
         assert mode_of(host) == []
         detach(host)
 
@@ -157,7 +160,7 @@ def test_filter_tables_are_as_large_as_the_topology_says(switch_ports: list[str]
 
 
 def test_what_was_there_before_stays(
-    host: str, foreign_filter: ForeignFilter, tc_state: Callable[[str], str]
+    egress: str, host: str, foreign_filter: ForeignFilter, tc_state: Callable[[str], str]
 ) -> None:
     run("tc", "qdisc", "add", "dev", host, "clsact")
     foreign_filter(host, "egress", 1)
@@ -169,8 +172,12 @@ def test_what_was_there_before_stays(
 
 
 def test_a_filter_that_came_later_keeps_its_clsact(
-    host: str, foreign_filter: ForeignFilter, tc_state: Callable[[str], str]
+    host: str,
+    foreign_filter: ForeignFilter,
+    tc_state: Callable[[str], str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    without_tcx(monkeypatch)
     attach(server(host))
     foreign_filter(host, "ingress", 7)
     detach(host)
@@ -179,8 +186,9 @@ def test_a_filter_that_came_later_keeps_its_clsact(
 
 
 def test_our_filter_comes_before_those_that_are_there(
-    host: str, foreign_filter: ForeignFilter
+    host: str, foreign_filter: ForeignFilter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    without_tcx(monkeypatch)
     run("tc", "qdisc", "add", "dev", host, "clsact")
     foreign_filter(host, "egress", 9)
     attachment = attach(server(host)).attachment
@@ -341,9 +349,10 @@ def test_bcc_loads_the_same_text(switch_ports: list[str]) -> None:
 
 @pytest.mark.parametrize("role", [Role.SERVER, Role.CLIENT])
 def test_a_filter_behind_ours_still_sees_every_packet(
-    host: str, role: Role, not_ours: Path
+    egress: str, host: str, role: Role, not_ours: Path
 ) -> None:
     """Ours ends no classification: somebody else's filter drops what it dropped before."""
+    run("tc", "qdisc", "add", "dev", host, "clsact")
     attach(AttachRequest((host,), role, server_id=0, servers=2))
     with (
         socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sender,

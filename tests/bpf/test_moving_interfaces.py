@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from netclone_host.attach import pins
 from netclone_host.kernel import netns
 
 from .commands import SERVER, done, netclone_host, programs_on
@@ -37,7 +38,7 @@ def healths() -> dict[str, tuple[str, str]]:
 
 
 @pytest.fixture
-def links(namespace: Namespace) -> Namespace:
+def links(egress: str, namespace: Namespace) -> Namespace:
     for name in ("eth0", "eth1"):
         namespace.veth(name, f"{name}-wire")
     return namespace
@@ -125,9 +126,12 @@ def test_a_moved_interface_is_detached_where_it_was_too(links: Namespace, anothe
         assert programs_on("eth0") == []
 
 
-def test_a_filter_that_somebody_took_off_shows(links: Namespace) -> None:
+def test_an_egress_program_that_somebody_took_off_shows(links: Namespace, egress: str) -> None:
     done("attach", "eth0", *SERVER)
-    run("tc", "qdisc", "del", "dev", "eth0", "clsact")
+    if egress == "tcx":
+        (pins.directory(netns.current_inode(), "eth0") / "egress-eth0").unlink()
+    else:
+        run("tc", "qdisc", "del", "dev", "eth0", "clsact")
     assert healths() == {"eth0": ("server", "detached")}
     done("detach", "eth0")
 

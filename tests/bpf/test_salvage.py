@@ -33,7 +33,7 @@ def listed() -> tuple[dict[str, str], Result]:
 
 
 @pytest.fixture
-def two(namespace: Namespace) -> Iterator[None]:
+def two(egress: str, namespace: Namespace) -> Iterator[None]:
     """A server on eth0 and a client on eth1."""
     for name in ("eth0", "eth1"):
         namespace.veth(name, f"{name}-wire")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from netclone_host import topology
-from netclone_host.attach import journal, pins, recovery, status
+from netclone_host.attach import health, journal, pins, status
 from netclone_host.attach.attach import AttachRequest, attach
 from netclone_host.attach.roles import Role
 from netclone_host.kernel import netns, objects, xdp
@@ -74,7 +74,7 @@ def nothing(_pin: Path) -> None:
 def test_what_is_no_link_is_in_nobodys_way(link_pin: Path, put: Callable[[Path], None]) -> None:
     lose(link_pin)
     put(link_pin)
-    assert [recovery.health(one) for one in status.attachments()] == ["detached"]
+    assert [health.health(one) for one in status.attachments()] == ["detached"]
     groups = link_pin.with_name("nc_groups")
     if put is not a_map:
         groups.unlink()

@@ -9,10 +9,12 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from netclone_host.kernel import xdp
 
 from .commands import SERVER, netclone_host
-from .conftest import Namespace, run
+from .conftest import Namespace, run, without_tcx
 
 
 def test_foreign_program(refused: Callable[..., None], host: str, not_ours: Path) -> None:
@@ -25,7 +27,10 @@ def test_foreign_program(refused: Callable[..., None], host: str, not_ours: Path
     )  # fmt: skip
 
 
-def test_ingress_qdisc_in_the_way(refused: Callable[..., None], host: str) -> None:
+def test_ingress_qdisc_in_the_way(
+    refused: Callable[..., None], host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_tcx(monkeypatch)
     run("tc", "qdisc", "add", "dev", host, "ingress")
     refused("attach", host, *SERVER, error="an ingress qdisc", hint="clsact")
 

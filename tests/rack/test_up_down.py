@@ -153,7 +153,7 @@ def test_a_crash_while_attaching_leaves_no_pin_and_no_journal(rack_name: str) ->
     options = programs.Options()
     steps = steps_of_up(rack_name, options)
     # Where each kind of thing comes last: most is there then. tests/bpf has every step.
-    kinds = ("journal", "clsact", "filter", "link-s1", "pin-link-s1", "complete")
+    kinds = ("journal", "egress-eth0", "pin-egress-eth0", "link-s1", "pin-link-s1", "complete")
     last = {kind: len(steps) - 1 - steps[::-1].index(kind) for kind in kinds}
     for n in last.values():
         crash_at(rack_name, options, n)
