@@ -39,7 +39,7 @@ _MAPS = (
     MapName.PORTS,
     MapName.CLONE_PORTS,
 )
-_SCRATCH_BYTES = 1024  # struct nc_scratch of xdp/targets/frame_sum.h
+_SCRATCH_BYTES = 1024  # struct nc_scratch of xdp/targets/kernel.h
 
 
 @dataclass(frozen=True)

@@ -34,10 +34,10 @@ NC_INLINE int nc_refuses_clone(struct nc_env *env, const struct nc_server_config
 			       const struct nc_header *clone, nc_u32 slice)
 {
 	if (nc_unlikely(cfg->flags & NC_HOST_RESERVE)) {
+		nc_u32 dither = nc_ntohl(clone->req_id);
 		nc_u32 held = nc_requests_held(env, cfg, slice);
 
-		return nc_reserve_refuses(nc_reserve_of(env), cfg->workers, held,
-					  nc_ntohl(clone->req_id));
+		return nc_reserve_refuses(nc_reserve_of(env), cfg->workers, held, dither);
 	}
 	return nc_is_dropped(NC_CLO_CLONE, nc_requests_waiting(env, cfg, slice));
 }
@@ -47,12 +47,15 @@ NC_INLINE void nc_note_admitted(struct nc_env *env, const struct nc_server_confi
 				nc_u32 slice)
 {
 	struct nc_reserve *r = nc_reserve_of(env);
+	nc_u32 held;
 
 	if (!r)
 		return;
 	nc_note_share(r, clone);
-	if (!clone)
-		nc_note_busy(r, cfg->workers, nc_requests_held(env, cfg, slice));
+	if (clone)
+		return;
+	held = nc_requests_held(env, cfg, slice);
+	nc_note_busy(r, cfg->workers, held);
 }
 
 /* STATE of a response. */
