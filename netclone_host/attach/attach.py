@@ -18,13 +18,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from netclone_host import crash_points
-from netclone_host.attach import journal, pins, precheck
+from netclone_host.attach import journal, pins, precheck, vlan_tags
 from netclone_host.attach.detach import clear_interfaces, release, undo
 from netclone_host.attach.journal import Attachment, Port
 from netclone_host.attach.loaders.base import LoadedObject
 from netclone_host.attach.loaders.choice import loader_of
 from netclone_host.attach.request import AttachRequest, Job, Mode, check_request
-from netclone_host.attach.roles import PROGRAMS
+from netclone_host.attach.roles import PROGRAMS, Role
 from netclone_host.errors import ForeignProgramError, UserError
 from netclone_host.kernel import netns, objects, tc, tcx, xdp
 from netclone_host.kernel.interfaces import Interface
@@ -193,6 +193,8 @@ class _Installation:
             indices = {port.name: port.ifindex for port in self._attachment.ports}
             self._job.fill(self._loaded, indices, mode)
         for port in self._attachment.ports:
+            if self._job.request.role is Role.SWITCH and mode is XdpMode.NATIVE:
+                vlan_tags.keep(port, self._save)
             self._link(port, mode)
 
     def _link(self, port: Port, mode: XdpMode) -> None:
@@ -220,6 +222,8 @@ class _Installation:
     def _remove_links(self) -> None:
         for port in self._attachment.ports:
             release(self._attachment.link_pin(port), LinkType.XDP, port.xdp_program)
+            vlan_tags.put_back(port)
+            port.tag_offloads = []
 
     def _displace(self, port: Port) -> None:
         """--force: what the check before found is taken off, and put back on failure."""

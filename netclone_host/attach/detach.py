@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from netclone_host import crash_points
-from netclone_host.attach import journal, pins, recovery
+from netclone_host.attach import journal, pins, recovery, vlan_tags
 from netclone_host.attach.journal import Attachment, Port
 from netclone_host.errors import UserError
 from netclone_host.kernel import interfaces, netns, objects, privilege, tc, xdp
@@ -104,6 +104,7 @@ def undo(attachment: Attachment, namespace: netns.NetnsId) -> None:
         for port in attachment.ports:
             if port.ifindex in present:
                 _undo_tc(port)
+                _put_back_offloads(port)
     _forget_pins(attachment)
 
 
@@ -182,6 +183,12 @@ def _undo_tc(port: Port) -> None:
     if port.made_clsact:
         tc.remove_clsact_if_unused(port.ifindex)
         crash_points.reached("detach-clsact")
+
+
+def _put_back_offloads(port: Port) -> None:
+    if port.tag_offloads:
+        vlan_tags.put_back(port)
+        crash_points.reached(f"detach-offloads-{port.name}")
 
 
 def _forget_pins(attachment: Attachment) -> None:

@@ -52,6 +52,8 @@ class Port:
     """Of the filter; 0 where there is none."""
     made_clsact: bool = False
     """clsact was not there and was to be added."""
+    tag_offloads: list[str] = field(default_factory=list)
+    """Offloads, of the port or of a veth's other end, that were on and were to be switched off."""
 
 
 @dataclass

@@ -6,7 +6,7 @@ What a request lacks in itself is refused before, by `request`.
 
 from __future__ import annotations
 
-from netclone_host.attach import journal, pins, recovery
+from netclone_host.attach import journal, pins, recovery, vlan_tags
 from netclone_host.attach.journal import Attachment
 from netclone_host.attach.request import Job, Mode
 from netclone_host.attach.roles import Role
@@ -51,7 +51,8 @@ def check(job: Job, ports: list[Interface], namespace: NetnsId) -> list[str]:
                 tc.has_clsact(port.ifindex)  # refuses where clsact has no room
         return []
     if job.request.mode is not Mode.GENERIC and job.request.check_peers:
-        return [warning for port in ports for warning in _check_peer(port)]
+        found = [warning for port in ports for warning in _check_peer(port)]
+        return found + vlan_tags.warnings(ports)
     return []
 
 

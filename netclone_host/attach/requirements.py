@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from netclone_host.attach import pins
+from netclone_host.attach import pins, vlan_tags
 from netclone_host.attach.loaders.libbpf import OBJECT_DIR
 from netclone_host.attach.roles import Role
 from netclone_host.errors import NetcloneError
@@ -65,6 +65,15 @@ def _bcc() -> str:
     return f"BCC {__version__}"
 
 
+def _vlan_tags() -> str:
+    seen_to, lost = vlan_tags.survey()
+    if lost:
+        raise Missing(f"a native switch would lose them at {', '.join(lost)}")
+    if seen_to:
+        return f"attaching a switch switches tag offloads off at {', '.join(seen_to)}"
+    return "no interface takes them off frames"
+
+
 _REQUIREMENTS = (
     _Requirement(
         "kernel", lambda: probes.release_at_least(6, 1), "NetClone needs Linux 6.1 or newer"
@@ -83,6 +92,7 @@ _REQUIREMENTS = (
     _Requirement(
         "tc", probes.egress_program, "a kernel with CONFIG_NET_SCH_INGRESS and CONFIG_NET_CLS_BPF"
     ),
+    _Requirement("VLAN tags", _vlan_tags, "--mode generic for a switch", needed=False),
     _Requirement("AF_XDP", probes.af_xdp, "a kernel with CONFIG_XDP_SOCKETS", needed=False),
     _Requirement(
         "clang",

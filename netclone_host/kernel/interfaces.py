@@ -86,6 +86,26 @@ def _check_name(name: str) -> None:
         raise UserError(f"{name!r} is no interface name", hint="'ip link' lists the interfaces")
 
 
+def all_here() -> list[Interface]:
+    """Every interface of this namespace."""
+    with IPRoute() as route:
+        return [_of(link) for link in route.get_links()]
+
+
+def by_index(ifindex: int) -> Interface:
+    """The interface of this index, which there must be."""
+    with IPRoute() as route:
+        return _of(route.get_links(ifindex)[0])
+
+
+@contextlib.contextmanager
+def at_peer(interface: Interface) -> Iterator[str | None]:
+    """The name of a veth's other end, whose namespace the calling thread is in meanwhile; None if
+    no path leads there."""
+    with _peer_namespace(interface) as there:
+        yield socket.if_indextoname(interface.peer_ifindex) if there else None
+
+
 @contextlib.contextmanager
 def _peer_namespace(interface: Interface) -> Iterator[bool]:
     """Enter the namespace of a veth's other end; False if no path leads there."""
@@ -129,10 +149,8 @@ def peer(interface: Interface) -> Interface | None:
 
 def peer_has_gro(interface: Interface) -> bool | None:
     """Whether generic receive offload is on at the other end; None if that is unknown."""
-    with _peer_namespace(interface) as there:
-        if not there:
-            return None
-        return gro_enabled(socket.if_indextoname(interface.peer_ifindex))
+    with at_peer(interface) as name:
+        return None if name is None else gro_enabled(name)
 
 
 def gro_enabled(name: str) -> bool:

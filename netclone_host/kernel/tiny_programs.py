@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import enum
+import socket
 import struct
 
 from netclone_host.kernel import libbpf
@@ -12,7 +13,7 @@ from netclone_host.kernel import libbpf
 XDP_PASS = 2
 _MOV64_IMM, _LD_IMM64, _CALL, _EXIT = 0xB7, 0x18, 0x85, 0x95
 _PSEUDO_MAP_FD = 1
-_REDIRECT_MAP = 51  # enum bpf_func_id
+_SKB_VLAN_PUSH, _REDIRECT_MAP = 18, 51  # enum bpf_func_id
 
 
 class ProgramType(enum.IntEnum):
@@ -50,6 +51,16 @@ def redirecting(map_fd: int, key: int, flags: int) -> bytes:
         + _instruction(_MOV64_IMM, dst=3, imm=flags)
         + _instruction(_CALL, imm=_REDIRECT_MAP)
         + _instruction(_EXIT)
+    )
+
+
+def pushing_vlan(vlan_id: int) -> bytes:
+    """bpf_skb_vlan_push(skb, htons(ETH_P_8021Q), vlan_id); return TCX_NEXT"""
+    return (
+        _instruction(_MOV64_IMM, dst=2, imm=socket.htons(0x8100))
+        + _instruction(_MOV64_IMM, dst=3, imm=vlan_id)
+        + _instruction(_CALL, imm=_SKB_VLAN_PUSH)
+        + returning(-1)
     )
 
 

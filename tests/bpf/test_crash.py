@@ -23,7 +23,7 @@ from netclone_host.attach.roles import Role
 from netclone_host.attach.status import attachments
 from netclone_host.cli import main
 from netclone_host.errors import UserError
-from netclone_host.kernel import xdp
+from netclone_host.kernel import interfaces, offloads, xdp
 
 from .conftest import TOPOLOGY, ForeignFilter, run
 from .crashes import die_at, steps_of
@@ -105,13 +105,17 @@ def test_a_host_killed_at_each_step(
 
 
 def test_a_switch_killed_at_each_step(switch_ports: list[str]) -> None:
+    were = [offloads.of_tags(port) for port in interfaces.find(switch_ports)]
     steps = steps_of(lambda: attach(switch()))
+    assert were != [offloads.of_tags(port) for port in interfaces.find(switch_ports)]
     detach("p1")
-    assert {"link-p0", "pin-link-p1", "link-p2", "complete"} <= set(steps)
+    expected = {"link-p0", "before-offloads-p1", "offloads-p1", "pin-link-p1", "link-p2"}
+    assert expected | {"complete"} <= set(steps)
     for position in range(len(steps)):
         die_at(position, lambda: attach(switch()))
         detach("p1")
         assert_nothing_left(("p0", "p1", "p2"))
+        assert were == [offloads.of_tags(port) for port in interfaces.find(switch_ports)]
 
 
 def test_attach_goes_on_where_a_crash_was(egress: str, host: str, tc_state: TcState) -> None:
