@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What holds something open until it is closed, or until its `with` block ends."""
+"""Objects that hold something open until closed, or until their `with` block ends."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Self
 
 
 class Closeable(ABC):
-    """Open since it was made; a `with` block closes it at its end."""
+    """Open from the start; a `with` block closes it at its end."""
 
     @abstractmethod
     def close(self) -> None:
-        """Gives back what it holds."""
+        """Release what is held."""
 
     def __enter__(self) -> Self:
         return self

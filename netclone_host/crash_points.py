@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Named steps of attach and of rack up, at which a test can let the process die.
+"""Named steps at which a test can make attach, or rack up, die.
 
 `NETCLONE_CRASH_AT=<step>` kills it as abruptly as the kernel can (SIGKILL: no handler, no
-clean-up); a test in the same process sets `on_step` instead.
+clean-up). A test in the same process sets `on_step` instead.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ on_step: Callable[[str], None] | None = None
 
 
 def reached(step: str) -> None:
-    """Called before and after everything that outlives the process."""
+    """Call it before and after each step whose effect outlives the process."""
     if os.environ.get(CRASH_AT) == step:
         os.kill(os.getpid(), signal.SIGKILL)
     if on_step is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Durations as users write them: a number and a unit, `25us`, `1.5ms`."""
+"""Durations as users write them, a number with a unit: `25us`, `1.5ms`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from netclone_host.errors import UserError
 UNITS_NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9}
 
 LONGEST_NS = 1e18
-"""Sums of a few of them still are times in 64 bits."""
+"""A few of them still add up to a time in 64 bits."""
 
 _DURATION = re.compile(r"([0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*([a-zµ]*)")
 
@@ -18,10 +18,10 @@ _DURATION = re.compile(r"([0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*([a-zµ]*)")
 def parse_duration_ns(
     text: str, what: str = "duration", *, longest_ns: float = LONGEST_NS
 ) -> float:
-    """Nanoseconds of `text`; `what` names the part in the error. Always above 0.
+    """`text` in nanoseconds, always above 0; errors call it `what`.
 
     Raises `UserError` for anything but a positive number with a unit of `UNITS_NS`, and for more
-    than `longest_ns`; a caller with a bound of its own gives math.inf.
+    than `longest_ns`; a caller that checks its own bound passes math.inf.
     """
     units = ", ".join(UNITS_NS)
     match = _DURATION.fullmatch(text.strip())
@@ -41,13 +41,13 @@ def parse_duration_ns(
 
 
 def whole_number(text: str, otherwise: int) -> int:
-    """What the digits 0 to 9 of `text` say, and no other script's; `otherwise` if they are none, or
-    more than any number here has."""
+    """The number that `text` writes in the digits 0 to 9, no other script's; `otherwise` if it is
+    not one, or longer than any number used here."""
     return int(text) if re.fullmatch("[0-9]{1,20}", text) else otherwise
 
 
 def format_duration(ns: float) -> str:
-    """`ns` nanoseconds with the largest unit that keeps the number at 1 or above."""
+    """In the largest unit that keeps the number at 1 or above."""
     for unit in ("s", "ms", "us"):
         if ns >= UNITS_NS[unit]:
             return f"{ns / UNITS_NS[unit]:.6g}{unit}"

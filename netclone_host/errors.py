@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Errors that a user can cause: one sentence, one hint, an exit status, no traceback."""
+"""Errors that users can cause: one sentence, one hint, an exit status, no traceback."""
 
 from __future__ import annotations
 
 
 class NetcloneError(Exception):
-    """What failed (`message`), what to do about it (`hint`), and the exit status."""
+    """What failed (`message`), what to do about it (`hint`), and an exit status."""
 
     exit_status = 2
 
@@ -24,11 +24,11 @@ class PrivilegeError(UserError):
 
 
 class MissingFeatureError(UserError):
-    """The kernel, or a library, lacks something that is needed."""
+    """The kernel or a library lacks something that NetClone needs."""
 
 
 class ForeignProgramError(UserError):
-    """Something that somebody else attached is in the way."""
+    """Somebody else's program or qdisc is in the way."""
 
 
 class VerifierError(UserError):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A command that is interrupted ends in order from its first moment on, also while Python still
-imports what it needs."""
+"""An interrupt ends a command cleanly from the first moment, even while Python still imports
+what the command needs."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ def run_command(package: str) -> None:
 
 
 def interrupted() -> NoReturn:
-    """Ends a command that was interrupted."""
+    """End a command that was interrupted."""
     sys.stderr.write("interrupted\n")
     sys.exit(INTERRUPTED)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Requests to end that wait until something is whole again."""
+"""Signals held back until a change is complete."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 @contextlib.contextmanager
 def signals_wait() -> Iterator[None]:
-    """A request to end is heard at the end of the block. SIGKILL waits for nothing."""
+    """SIGINT, SIGTERM and SIGHUP are delivered when the block ends. SIGKILL does not wait."""
     former = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     try:
         yield

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What the system refuses, in a sentence that says what to do: the same wherever it comes up."""
+"""Refusals of the operating system as errors with a hint, the same wherever they come up."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _HINTS = {
 
 
 def refusal(error: Exception) -> NetcloneError | None:
-    """What the system refused, in a sentence; None for what is no such thing."""
+    """The refusal as an error of ours; None if `error` is something else."""
     netlink = sys.modules.get("pyroute2.netlink.exceptions")
     if netlink is not None and isinstance(error, netlink.NetlinkError):
         error = OSError(error.code, os.strerror(error.code))
-    # Of a pipe whose reader has gone click knows what to do.
+    # click knows what to do about a pipe whose reader is gone.
     if not isinstance(error, OSError) or error.errno == errno.EPIPE:
         return None
     where = f" ({error.filename})" if error.filename else ""
@@ -41,5 +41,5 @@ def refusal(error: Exception) -> NetcloneError | None:
 
 
 def hint_for(error: OSError) -> str | None:
-    """What helps against a limit, or a place that is not fit; None where that depends."""
+    """What helps where a limit was hit or a place does not suit; None if that depends."""
     return _HINTS.get(error.errno or 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Typed, strict reading of the tables of a topology file."""
+"""Strict, typed reading of the TOML tables of a topology file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LINK_NAME = re.compile(r"[^\s/:]{1,15}")
 
 
 def check_keys(table: Table, where: str, known: Iterable[str]) -> None:
-    """Refuse a key that is not in `known`, with the nearest one as the hint."""
+    """Refuse a key that is not in `known`; the hint names the nearest one."""
     known = tuple(known)
     for key in table:
         if key not in known:
@@ -33,7 +33,7 @@ def check_keys(table: Table, where: str, known: Iterable[str]) -> None:
 
 
 def table(document: Table, key: str) -> Table:
-    """The table `[key]`, empty if it is not there."""
+    """The table `[key]`, empty if missing."""
     value = document.get(key, {})
     if not isinstance(value, dict):
         raise UserError(f"'{key}' must be a table", hint=f"write it as [{key}]")
@@ -41,7 +41,7 @@ def table(document: Table, key: str) -> Table:
 
 
 def tables(document: Table, key: str) -> list[Table]:
-    """The array of tables `[[key]]`, empty if it is not there."""
+    """The array of tables `[[key]]`, empty if missing."""
     value = document.get(key, [])
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise UserError(f"'{key}' must be an array of tables", hint=f"write each as [[{key}]]")
@@ -60,7 +60,7 @@ def toml_value(value: object) -> str:
 
 
 class Reader:
-    """Reads typed values of one table; `where` names the table in errors."""
+    """Reads typed values of one table, which errors call `where`."""
 
     def __init__(self, table: Table, where: str) -> None:
         self.table = table
@@ -86,7 +86,7 @@ class Reader:
         return value
 
     def integer_or_off(self, key: str, low: int, high: int) -> int:
-        """0, also where it is left out, or an integer of low .. high."""
+        """0 (the default) or an integer of low .. high."""
         value = self.table.get(key, 0)
         if type(value) is not int or (value != 0 and not low <= value <= high):
             raise self._fail(key, f"0 (off) or an integer of {low} to {high}")

@@ -53,11 +53,11 @@ DEFAULT_FILTER_SLOTS = 1 << 17
 MAX_FILTER_SLOTS = 1 << 24
 DEFAULT_WORKERS = 15
 MAX_WORKERS = 65535
-# The data plane's clock goes by the kernel's tick of 1 to 10 ms: a shorter timeout would be over
-# with the next tick, however soon that comes.
+# The data plane's clock has the resolution of a kernel tick, 1 to 10 ms: a shorter timeout would
+# expire with the next tick, however soon that comes.
 MIN_SERVER_TIMEOUT_MS, MAX_SERVER_TIMEOUT_MS = 10, 3_600_000
 MAX_FILE_BYTES = 1 << 20
-"""Of a topology file; 256 servers and 100 clients take a twentieth."""
+"""Limit for a topology file; 256 servers and 100 clients take a twentieth of it."""
 
 PortName = str | int
 """A switch port: the name of a link for XDP, a number for BMv2 and Tofino."""
@@ -65,7 +65,7 @@ PortName = str | int
 
 @dataclass(frozen=True)
 class Switch:
-    """The top-of-rack switch and what its NetClone program is to do."""
+    """The top-of-rack switch, and the settings of its NetClone program."""
 
     id: int = 0
     ports: tuple[int, ...] = (DEFAULT_PORT,)
@@ -92,7 +92,7 @@ class Server:
 
 @dataclass(frozen=True)
 class Client:
-    """A client; the switch needs none of it, the rack and static forwarding do."""
+    """A client. The switch does not need it; the rack and static forwarding do."""
 
     name: str
     mac: str
@@ -149,8 +149,8 @@ def check_server_timeout(timeout_ms: int) -> None:
 def group_pairs(server_ids: Sequence[int]) -> list[tuple[int, int]]:
     """The group table (GrpT): element k is group k + 1, as docs/wire-format.md numbers them.
 
-    The ids are taken in the order given; a topology gives them ascending. With a server
-    removed the others are counted anew, so that GRP stays without gaps.
+    The ids are taken in the order given; a topology gives them ascending. When a server is
+    removed the others are renumbered, so that GRP has no gaps.
     """
     pairs: list[tuple[int, int]] = []
     for i, first in enumerate(server_ids):
@@ -173,7 +173,7 @@ def load(path: Path) -> Topology:
 
 
 def _read(path: Path) -> str:
-    """No more than any topology has: the path may lead to a device without end."""
+    """Bounded, because the path may name a device that never ends."""
     with path.open("rb") as file:
         content = file.read(MAX_FILE_BYTES + 1)
     if len(content) > MAX_FILE_BYTES:

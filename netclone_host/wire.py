@@ -25,7 +25,7 @@ class Type(enum.IntEnum):
 
 
 class Clo(enum.IntEnum):
-    """Whether a request was cloned, and which of the two copies this is."""
+    """Whether a request was cloned, and which of the two packets this is."""
 
     NONE = 0
     ORIGINAL = 1

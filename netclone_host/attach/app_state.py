@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""An application's own queue length, told to the kernel (`attach --state app`).
+"""How an application tells the kernel its queue length (`attach --state app`).
 
 The number lies in a page that the kernel's programs read: setting it is a store, no system
 call. `xdp/include/netclone_app.h` is the same for C.
@@ -23,7 +23,7 @@ _LENGTH = struct.Struct("=I")
 
 
 def pin_path(ifname: str) -> Path:
-    """Where the number of an interface of this network namespace is pinned."""
+    """Where the number is pinned, for an interface of this network namespace."""
     return pins.directory(netns.current_inode(), ifname) / MapName.APP_STATE
 
 
@@ -53,7 +53,7 @@ class AppState(Closeable):
             os.close(fd)
 
     def set(self, length: int) -> None:
-        """Requests that wait; 0 is idle. struct.error if it does not fit 32 bits."""
+        """Waiting requests; 0 means idle. struct.error if it does not fit 32 bits."""
         _LENGTH.pack_into(self._page, 0, length)
 
     def get(self) -> int:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Attach NetClone to interfaces: check, load, fill the tables, then touch the interface.
 
-Until everything is loaded and filled nothing outside this process changes. After that the
-journal is written before each step, so that `detach` can undo whatever was done when a
-crash came; an ordinary failure is undone here.
+Nothing outside this process changes until everything is loaded and filled. From then on each
+step is journaled before it is taken, so that `detach` can undo what a crash left behind; an
+ordinary failure is undone here.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def attach(request: AttachRequest) -> AttachResult:
 
 @contextlib.contextmanager
 def _sentences() -> Iterator[None]:
-    """The system's refusals as errors of ours."""
+    """Refusals of the system become errors of ours."""
     try:
         yield
     except OSError as error:
@@ -108,7 +108,7 @@ def _new_attachment(
 
 
 class _Installation:
-    """The steps that outlive the process, each announced in the journal before it is done."""
+    """The steps that outlive the process, each journaled before it is taken."""
 
     def __init__(
         self, job: Job, loaded: LoadedObject, attachment: Attachment, namespace: netns.NetnsId
@@ -144,7 +144,7 @@ class _Installation:
     def _pin_maps(self) -> None:
         self._save("journal")
         directory = Path(self._attachment.pin_dir)
-        pins.remove(directory)  # of an attachment whose journal was lost
+        pins.remove(directory)  # left by an attachment whose journal was lost
         directory.mkdir(parents=True, exist_ok=True)  # somebody else may have a pin there
         crash_points.reached("pin-dir")
         for name, entry in self._loaded.maps.items():
@@ -174,7 +174,7 @@ class _Installation:
         crash_points.reached("filter")
 
     def _attach_xdp(self, modes: tuple[XdpMode, ...]) -> None:
-        """All ports in the first mode that all of them take."""
+        """All ports in the first mode that all of them support."""
         for port in self._attachment.ports:
             self._displace(port)
         for mode in modes:
@@ -212,7 +212,7 @@ class _Installation:
     @staticmethod
     def _pin_link(link: int, path: Path) -> None:
         try:
-            # A link that dies unpinned takes the program off with it.
+            # A link that dies unpinned takes the program with it.
             crash_points.reached(path.name)
             objects.pin(link, path)
             crash_points.reached(f"pin-{path.name}")
@@ -226,7 +226,7 @@ class _Installation:
             port.tag_offloads = []
 
     def _displace(self, port: Port) -> None:
-        """--force: what the check before found is taken off, and put back on failure."""
+        """--force: take off the programs that are there; a failure puts them back."""
         if self._job.request.force:
             for mode, program in xdp.query(port.ifindex).programs():
                 self._displaced.append(xdp.displace(port.ifindex, mode, program))

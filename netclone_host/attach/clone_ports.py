@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The table of clone ports: for each group a devmap of the two ports that it leaves by.
 
-Groups that leave by the same two ports share a devmap. A map is freed with its last user, so
-none has to be removed.
+Groups that leave by the same two ports share a devmap. The kernel frees a map with its last
+user, so none has to be removed.
 """
 
 from __future__ import annotations

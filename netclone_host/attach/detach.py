@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Undo an attach, whole or half, from its journal alone.
 
-Each action is one that may find its work done already, so that a detach that died is
-simply done again. Nothing is removed that the journal does not name, or where there is none
-what the pins prove to be ours (`recovery.remains`).
+Every action tolerates that its work is done already, so a detach that died is simply repeated.
+Nothing is removed but what the journal names or, without a journal, what the pins prove to be
+ours (`recovery.remains`).
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from netclone_host.signals import signals_wait
 
 @dataclass(frozen=True)
 class Detached:
-    """What was taken off, or what was cleared."""
+    """What was taken off, or cleared."""
 
     role: str
-    """Empty where that is not known any more."""
+    """Empty if it is unknown."""
     ifnames: list[str]
     netns_inode: int
     had_journal: bool
 
 
 def detach(ifname: str) -> Detached:
-    """Take NetClone off the interface; a switch is taken off all of its ports, because it
-    cannot filter responses with one of them missing. Returns what was there, by present names.
+    """Take NetClone off the interface; a switch leaves all of its ports, because it cannot filter
+    responses with one of them missing. Returns what was there, under present names.
 
     UserError if NetClone is not attached to it.
     """
@@ -44,7 +44,7 @@ def detach(ifname: str) -> Detached:
         namespace = netns.current()
         attachment, had_journal = _of_interface(ifname, namespace)
         if attachment is None:
-            interfaces.find([ifname])  # one that there is not has an error of its own
+            interfaces.find([ifname])  # a missing one has its own error
             raise UserError(
                 f"NetClone is not attached to {ifname}", hint="'netclone-host status' lists where"
             )
@@ -56,8 +56,8 @@ def detach(ifname: str) -> Detached:
 
 
 def detach_gone() -> list[Detached]:
-    """Remove the pins and journals of attachments, in all namespaces, whose interfaces are gone;
-    a namespace that was deleted cannot be entered to detach there. Returns what they were."""
+    """Remove pins and journals of attachments whose interfaces are gone, in all namespaces: a
+    deleted namespace cannot be entered to detach there. Returns what was cleared."""
     _require()
     with journal.locked():
         known = [(entry, True) for entry in journal.attachments()]
@@ -72,9 +72,8 @@ def detach_gone() -> list[Detached]:
 
 
 def clear_interfaces(ports: Sequence[Interface], namespace: netns.NetnsId) -> list[str]:
-    """Take away what is ours on these interfaces: remains of a crash, or what --force is
-    to replace. Returns a warning for each that was on other interfaces too. Call with the
-    journal locked."""
+    """Remove what is ours from these interfaces: remains of a crash, or what --force replaces.
+    Returns a warning for each that was on other interfaces, too. Call with the journal locked."""
     names = {port.name for port in ports}
     warnings = []
     for entry in journal.attachments(namespace.inode):
@@ -92,11 +91,11 @@ def clear_interfaces(ports: Sequence[Interface], namespace: netns.NetnsId) -> li
 
 
 def undo(attachment: Attachment, namespace: netns.NetnsId) -> None:
-    """Remove what the attachment made, its filters too if its namespace is this one; call with
-    the journal locked.
+    """Remove what the attachment made, including filters if it was made in this namespace; call
+    with the journal locked.
 
-    What a namespace that is gone left behind is pins and the journal only, even if its
-    inode, and interfaces of the same names, are there again.
+    A namespace that is gone has left nothing but pins and the journal, even if its inode and
+    interfaces of the same names exist again.
     """
     _release_links(attachment)
     if attachment.is_of(namespace):
@@ -109,19 +108,19 @@ def undo(attachment: Attachment, namespace: netns.NetnsId) -> None:
 
 
 def forget(attachment: Attachment) -> None:
-    """Remove the pins and the journal of an attachment whose interfaces are gone, or go with
-    their namespace, and the filters with them; call with the journal locked."""
+    """Remove pins and journal of an attachment whose interfaces are gone, or about to go with
+    their namespace, taking the filters along; call with the journal locked."""
     _release_links(attachment)
     _forget_pins(attachment)
 
 
 def release(link_pin: Path, kind: LinkType, program_id: int) -> None:
-    """Take the pinned link of a program off its interface, if there is one, and remove its pin.
-    Of a link with another program, which is not ours, only the pin goes.
+    """Take a program's pinned link, if there is one, off its interface and remove the pin. If the
+    link holds another program, which is not ours, only the pin goes.
 
-    The pin's removal alone would do it too, but in the background: the program would still be
-    there when this returns, and in the way of the next. It comes last, because somebody else may
-    hold the link too, and without its pin nobody finds it again.
+    Removing the pin would be enough, but the kernel would detach in the background: the program
+    would still be there when this returns, and block its successor. The pin goes last, because
+    somebody else may hold the link, and without the pin nobody would find it again.
     """
     try:
         with objects.opened_link(link_pin, kind) as (link, info):
@@ -135,13 +134,13 @@ def release(link_pin: Path, kind: LinkType, program_id: int) -> None:
 
 def _require() -> None:
     privilege.require()
-    # Where the pins cannot be seen, the program would stay and its journal go.
+    # With the pins out of sight, the program would stay and its journal go.
     pins.require_mounted()
 
 
 def _of_interface(ifname: str, namespace: netns.NetnsId) -> tuple[Attachment | None, bool]:
-    """By its journal; without one, by its pins; or by what it brought from another namespace.
-    And whether it has a journal."""
+    """Found by its journal, or by its pins, or as brought along from another namespace; and whether
+    it has a journal."""
     if (known := recovery.attachment_of(ifname, namespace)) is not None:
         return known, True
     if (left := recovery.remains_of(ifname, namespace)) is not None:
@@ -150,8 +149,8 @@ def _of_interface(ifname: str, namespace: netns.NetnsId) -> tuple[Attachment | N
 
 
 def _refuse_hidden_pins(attachment: Attachment, namespace: netns.NetnsId) -> None:
-    """UserError where another BPF file system is mounted than the one with the pins (each
-    mount may be one of its own): the program would stay, and its journal go."""
+    """UserError if the mounted BPF file system is not the one with the pins (each mount may be a
+    separate one): the program would stay, and its journal go."""
     if not attachment.is_of(namespace):
         return
     present = set(interfaces.indices().values())

@@ -15,7 +15,7 @@ from netclone_host.attach.settings import (
 
 FDB_SLOTS = 1 << tables.FDB_SLOTS_LOG2
 MAX_LEARNED_PORT = 0xFFFF
-# Slices that may be alive at once: one of the ring is always being emptied.
+# Slices that may be alive at once: one of the ring is always being cleared.
 _LIVE_SLICES = tables.INFLIGHT_SLICES - 1
 
 
@@ -85,8 +85,8 @@ def fdb_entry(mac: bytes, ifindex: int) -> int:
 def timeout_slices(timeout_ns: int) -> tuple[int, int]:
     """(shift, slices): a request is forgotten when it is `slices` slices of 2^shift ns old.
 
-    A request that comes at the end of its slice loses almost a whole one, so there is one
-    more than the timeout needs: none is forgotten before its timeout is over.
+    A request that arrives at the end of its slice loses almost all of it, so there is one slice
+    more than the timeout needs: no request is forgotten before its timeout.
     """
     shift = 0
     while -(-timeout_ns >> shift) + 1 > _LIVE_SLICES:

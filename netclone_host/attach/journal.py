@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What attach did and is about to do, on disk before it is done.
+"""What attach has done and is about to do, on disk before it does it.
 
 One JSON file for each attachment, in /run/netclone/net-<inode>/; replaced by rename, so that it
 is whole at any moment. From it alone `detach` can undo an attach that died half-way. It is
@@ -25,7 +25,7 @@ from netclone_host.errors import UserError
 from netclone_host.kernel import netns
 
 UNKNOWN_COOKIE = 0
-"""No namespace has it: of an attachment whose journal was lost in a namespace elsewhere."""
+"""Stands for the cookie of another namespace, where the journal that knew it is lost."""
 
 
 def run_dir() -> Path:
@@ -35,23 +35,23 @@ def run_dir() -> Path:
 
 @dataclass
 class Port:
-    """One interface of an attachment, and what was, or is to be, done to it."""
+    """One interface of an attachment, and what was done, or is about to be done, to it."""
 
     name: str
     ifindex: int = 0
     """0 where only the name is known."""
     xdp_mode: str = ""
-    """Mode of the link; empty before it was tried."""
+    """Mode of the link; empty before the attempt."""
     xdp_program: int = 0
-    """Id of the program that the link holds; 0 before it was tried."""
+    """Id of the program that the link holds; 0 before the attempt."""
     tc_program: int = 0
-    """Id of the program on egress; 0 before it was tried."""
+    """Id of the program on egress; 0 before the attempt."""
     tcx: bool = False
     """A tcx link holds it, not a filter."""
     tc_priority: int = 0
-    """Of the filter; 0 where there is none."""
+    """Priority of the filter; 0 if there is none."""
     made_clsact: bool = False
-    """clsact was not there and was to be added."""
+    """clsact was missing, so attach adds it."""
     tag_offloads: list[str] = field(default_factory=list)
     """Offloads, of the port or of a veth's other end, that were on and were to be switched off."""
 
@@ -68,10 +68,10 @@ class Attachment:
     pin_dir: str
     ports: list[Port]
     complete: bool = False
-    """False while attach is at work, and for ever if it died."""
+    """False while attach is at work, and for good if it died."""
     mode: str = ""
     reason: str = ""
-    """Why the mode is not native, if that was wanted."""
+    """Why the mode is not native, where native was wanted."""
     settings: dict[str, Any] = field(default_factory=dict)
     """What the programs were told, for `status`."""
     attached_at: str = ""
@@ -94,14 +94,14 @@ class Attachment:
         return Path(self.pin_dir) / f"{pins.EGRESS_LINK}{port.name}"
 
     def is_of(self, namespace: netns.NetnsId) -> bool:
-        """False for what a namespace left behind whose inode is in use again."""
+        """False if another namespace, now gone, left it behind: inodes are used again."""
         return (self.boot_id, self.netns_cookie) == (namespace.boot_id, namespace.cookie)
 
     def save(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
         fd, temporary = tempfile.mkstemp(dir=self.path.parent, prefix=".new-")
         try:
-            os.fchmod(fd, 0o644)  # `status` is for everybody
+            os.fchmod(fd, 0o644)  # anybody may run `status`
             with os.fdopen(fd, "w") as file:
                 json.dump(dataclasses.asdict(self), file, indent=1)
             Path(temporary).rename(self.path)
@@ -121,7 +121,7 @@ class Attachment:
 
 
 def _read(path: Path) -> Attachment | None:
-    """None for a journal that is damaged, or of another version."""
+    """None for a journal that is damaged, or written by another version."""
     try:
         document = json.loads(path.read_text())
         document["ports"] = [Port(**port) for port in document["ports"]]
@@ -136,18 +136,18 @@ def _journals(netns_inode: int | None) -> Iterator[tuple[Path, Attachment | None
     for path in sorted(run_dir().glob(f"{pattern}/*.json")):
         if not (pins.is_namespace(path.parent) and path.is_file()):
             continue
-        # Readers take no lock: one may have been taken away meanwhile.
+        # Readers take no lock: the file may be gone by now.
         with contextlib.suppress(FileNotFoundError):
             yield path, _read(path)
 
 
 def attachments(netns_inode: int | None = None) -> list[Attachment]:
-    """Every attachment on record, or those of one namespace; not the `damaged` ones."""
+    """Every attachment on record, or those of one namespace, without the `damaged` ones."""
     return [attachment for _, attachment in _journals(netns_inode) if attachment is not None]
 
 
 def damaged(netns_inode: int | None = None) -> list[Path]:
-    """Journals that cannot be read; see `recovery`."""
+    """Journals that cannot be read; `recovery` deals with them."""
     return [path for path, attachment in _journals(netns_inode) if attachment is None]
 
 

@@ -10,7 +10,7 @@ from netclone_host.errors import MissingFeatureError
 from netclone_host.kernel import objects
 
 LINK, EGRESS_LINK = "link-", "egress-"
-"""Link pins are called that and the interface, maps by their own names."""
+"""A link's pin is this and the interface's name; a map is pinned under its own name."""
 
 _MAP = "nc_"
 
@@ -29,7 +29,7 @@ def directory(netns_inode: int, ifname: str) -> Path:
 
 
 def is_namespace(directory: Path) -> bool:
-    """Whether the directory is called as those of a namespace are, here and in the journals."""
+    """Whether the name is that of a namespace's directory, here or among the journals."""
     return directory.name.removeprefix("net-").isdecimal()
 
 
@@ -39,12 +39,12 @@ def directories(netns_inode: int | None = None) -> list[Path]:
     try:
         found = sorted(root().glob(f"{pattern}/*"))
         return [path for path in found if is_namespace(path.parent) and path.is_dir()]
-    except PermissionError:  # of a BPF file system only root sees anything
+    except PermissionError:  # only root may look into a BPF file system
         return []
 
 
 def entries(directory: Path) -> list[Path]:
-    """What is pinned there; nothing where that cannot be seen."""
+    """What is pinned there; empty if that cannot be seen."""
     try:
         return sorted(directory.iterdir())
     except OSError:
@@ -66,14 +66,14 @@ def require_mounted() -> None:
 
 
 def is_ours(path: Path) -> bool:
-    """Whether something in a directory of pins has a name that attach gives; no directory has."""
+    """Whether attach gives such names to pins; a directory is never ours."""
     return path.name.startswith((LINK, EGRESS_LINK, _MAP)) and (
         path.is_symlink() or not path.is_dir()
     )
 
 
 def remove(directory: Path) -> None:
-    """Remove the pins of a directory, then it and its parents as far as they are empty: what
+    """Remove our pins from a directory, then it and its parents as far as they are empty: what
     somebody else pinned there stays."""
     if directory.is_dir():
         for path in directory.iterdir():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What stands in the way of an attach on this machine, looked at before anything is loaded.
+"""What stands in the way of an attach on this machine, checked before anything is loaded.
 
-What a request lacks in itself is refused before, by `request`.
+`request` has already refused requests that make no sense in themselves.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from netclone_host.kernel.netns import NetnsId
 
 
 def check_machine(job: Job) -> list[Interface]:
-    """What needs no lock: the interfaces, which are returned, the privilege, the place of pins."""
+    """The checks that need no lock: interfaces (which are returned), privilege, place of pins."""
     ports = interfaces.find(job.request.ifnames)
     privilege.require()
     pins.require_mounted()
@@ -48,7 +48,7 @@ def check(job: Job, ports: list[Interface], namespace: NetnsId) -> list[str]:
     if job.request.role is not Role.SWITCH:
         for port in ports:
             if not tcx.is_available(port.ifindex):
-                tc.has_clsact(port.ifindex)  # refuses where clsact has no room
+                tc.has_clsact(port.ifindex)  # refuses an ingress qdisc
         return []
     if job.request.mode is not Mode.GENERIC and job.request.check_peers:
         found = [warning for port in ports for warning in _check_peer(port)]
@@ -65,7 +65,7 @@ def _attached_already(names: set[str], entry: Attachment, namespace: NetnsId) ->
 
 
 def _check_former_names(names: set[str], others: list[Attachment], namespace: NetnsId) -> None:
-    """A journal and its pins are called what the first port was called then."""
+    """Journal and pins are named after the first port, by its name at that time."""
     for other in others:
         taken, now = other.ports[0].name, recovery.names_now(other, namespace)[0]
         if taken in names and now != taken:
@@ -102,8 +102,8 @@ def _check_foreign(port: Interface, current: list[Attachment]) -> None:
 
 
 def _own_programs(port: Interface, current: list[Attachment]) -> set[int]:
-    """Programs of half attaches that died after their link was pinned: they are ours, and are
-    cleared away before the new one comes."""
+    """Programs of attaches that died after pinning their link: ours, and cleared away before the
+    new one is attached."""
     return {
         known.xdp_program
         for entry in current
@@ -122,7 +122,7 @@ def _hint(port: Interface) -> str:
 
 
 def _check_peer(port: Interface) -> list[str]:
-    """A veth hands a redirected frame only to an end whose own side runs NAPI."""
+    """A veth delivers redirected frames only to an end that runs NAPI."""
     if port.kind != "veth" or interfaces.peer_has_xdp(port):
         return []
     gro = interfaces.peer_has_gro(port)

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What stands where, for those who show it, those who refuse because of it and those who undo it.
+"""What is attached where: for showing it, for refusing because of it and for undoing it.
 
-Interfaces are renamed, swapped, moved and deleted while programs are attached. What tells them
-apart is the index, and the pinned link that holds the program (`own_link`); a name is only
-what they were called.
+Interfaces are renamed, swapped, moved and deleted while programs are attached. Only the index
+and the pinned link that holds the program (`own_link`) tell them apart; a name is what an
+interface was called once.
 
-Where the journal is damaged or lost, the pins say enough to undo an attachment (`remains`). A
-directory of ours holds the maps, and the links with the interfaces that they are on; a filter is
-ours if its program uses one of those maps. Whether clsact was there before is not known any
-more, so it stays.
+If the journal is damaged or lost, the pins say enough to undo the attachment (`remains`). Our
+directory holds the maps, and the links, which know their interfaces; a filter is ours if its
+program uses one of the maps. Whether clsact was there before is forgotten, so it stays.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _TC_NAMES = {programs.tc for programs in PROGRAMS.values() if programs.tc}
 
 
 class Health(enum.StrEnum):
-    """How an attachment is doing, in the words of `status`."""
+    """The health of an attachment, in the words of `status`."""
 
     ATTACHED = "attached"
     INCOMPLETE = "incomplete"
@@ -55,7 +54,7 @@ class Health(enum.StrEnum):
     UNKNOWN = "unknown"
     """Its pins cannot be seen: no privilege, or /sys/fs/bpf is hidden."""
     DAMAGED = "damaged"
-    """Its journal cannot be read, or is another version's."""
+    """Its journal cannot be read, or was written by another version."""
     ORPHANED = "orphaned"
     """It has no journal."""
 
@@ -65,12 +64,12 @@ class Health(enum.StrEnum):
 
 def own_link(attachment: Attachment, port: Port) -> objects.LinkInfo | None:
     """The pinned link that holds the port's XDP program, wherever its interface is by now. None
-    if the pin is gone or another program's; PermissionError for who may not look."""
+    if the pin is gone or holds another program; PermissionError without the privilege to look."""
     return _link_of(attachment.link_pin(port), LinkType.XDP, port.xdp_program)
 
 
 def own_egress_link(attachment: Attachment, port: Port) -> objects.LinkInfo | None:
-    """The same of the program on egress, where tcx holds it."""
+    """The same for the program on egress, if tcx holds it."""
     return _link_of(attachment.egress_link_pin(port), LinkType.TCX, port.tc_program)
 
 
@@ -83,15 +82,15 @@ def _link_of(pin: Path, kind: LinkType, program: int) -> objects.LinkInfo | None
 
 
 def own_links(attachment: Attachment) -> list[tuple[Port, objects.LinkInfo | None]]:
-    """Those that there should be."""
+    """All links that there should be."""
     links = [(port, own_link(attachment, port)) for port in attachment.ports]
     held = [port for port in attachment.ports if port.tcx]
     return links + [(port, own_egress_link(attachment, port)) for port in held]
 
 
 def attachment_of(ifname: str, namespace: NetnsId) -> Attachment | None:
-    """The attachment of the interface of this name; where there is none of this name any more,
-    that of the one that had it."""
+    """The attachment of the interface of this name; if there is no such interface any more, that
+    of the one that had the name."""
     present = interfaces.indices()
     entries = journal.attachments(namespace.inode)
     index = present.get(ifname)
@@ -108,8 +107,8 @@ def attachment_of(ifname: str, namespace: NetnsId) -> Attachment | None:
 
 
 def brought_along(ifname: str) -> Attachment | None:
-    """The attachment that was made in another namespace before the interface came here: its
-    link holds a program of this one."""
+    """The attachment that was made in another namespace before the interface moved here: its
+    link holds a program of the interface."""
     index = interfaces.indices().get(ifname)
     held = xdp.query(index).ids() if index is not None else set()
     for entry in journal.attachments() if held else []:
@@ -120,7 +119,7 @@ def brought_along(ifname: str) -> Attachment | None:
 
 
 def names_now(attachment: Attachment, namespace: NetnsId) -> list[str]:
-    """What the ports are called; of one that is not here any more, what it was called."""
+    """The present names of the ports; the former name of one that has left."""
     if not attachment.is_of(namespace):
         return attachment.ifnames
     pairs = zip(_present(attachment), attachment.ports, strict=True)
@@ -135,8 +134,8 @@ def is_stale(attachment: Attachment, namespace: NetnsId) -> bool:
 
 
 def is_gone(attachment: Attachment) -> bool:
-    """By the links' own word, in whatever namespace: one whose interface was deleted has no index
-    any more. An attach that died before its first link is gone with its namespace."""
+    """Whether its interfaces were deleted, in whatever namespace: their links have no index any
+    more. An attach that died before its first link is gone with its namespace."""
     links = [link for _, link in own_links(attachment) if link]
     if links:
         return all(link.ifindex == 0 for link in links)
@@ -144,15 +143,15 @@ def is_gone(attachment: Attachment) -> bool:
 
 
 def _present(attachment: Attachment) -> list[str | None]:
-    """The name of each port in the namespace of the calling thread, None if it is not there."""
+    """The name of each port in the namespace of the calling thread, None if it has left."""
     names = {index: name for name, index in interfaces.indices().items()}
     found = [(port, names.get(port.ifindex)) for port in attachment.ports]
     return [name if name and _has_index(attachment, port, name) else None for port, name in found]
 
 
 def _has_index(attachment: Attachment, port: Port, name: str) -> bool:
-    """Whether the interface of this name, which has the port's index, is the port. An index may
-    be used again; under another name only the link can tell."""
+    """Whether the interface of this name, which has the port's index, is the port. Indices are
+    used again; if the name differs, only the link can tell."""
     if port.name == name:
         return True
     with suppress(PermissionError):
@@ -166,14 +165,14 @@ def _has_index(attachment: Attachment, port: Port, name: str) -> bool:
 
 @dataclass(frozen=True)
 class Remains:
-    """What could be found out; the attachment's role is empty where that is unknown."""
+    """As much as could be found out; the attachment's role is empty if it is unknown."""
 
     cause: Health
     """DAMAGED or ORPHANED."""
     attachment: Attachment
 
     def error(self) -> UserError:
-        """What to say where the journal would be needed."""
+        """The error where the journal would be needed."""
         if self.cause is Health.DAMAGED:
             path = self.attachment.path
             message = f"the journal {path} is damaged, or of another version"
@@ -186,13 +185,13 @@ class Remains:
         )
 
     def is_on(self, ports: Sequence[Interface]) -> bool:
-        """By name or by index: either may be all that is known."""
+        """By name or by index: sometimes only one of them is known."""
         names, indices = {port.name for port in ports}, {port.ifindex for port in ports}
         return any(p.name in names or p.ifindex in indices for p in self.attachment.ports)
 
 
 def remains(netns_inode: int | None = None) -> list[Remains]:
-    """Of one namespace, or of all."""
+    """The remains of one namespace, or of all."""
     known = {entry.pin_dir for entry in journal.attachments(netns_inode)}
     found = [
         Remains(Health.DAMAGED, _of_pins(pins.root() / path.parent.name / path.stem))
@@ -206,7 +205,7 @@ def remains(netns_inode: int | None = None) -> list[Remains]:
 
 
 def remains_of(ifname: str, namespace: NetnsId) -> Remains | None:
-    """Those that are on the interface; else those that know one by this name."""
+    """Remains on the interface, or else remains that know it by name."""
     index = interfaces.indices().get(ifname)
     found = remains(namespace.inode)
     on_it = [one for one in found if any(p.ifindex == index for p in one.attachment.ports)]
@@ -215,7 +214,7 @@ def remains_of(ifname: str, namespace: NetnsId) -> Remains | None:
 
 
 def _of_pins(directory: Path) -> Attachment:
-    """Everything that can be read off the pins, and the interfaces if they are here."""
+    """Everything that the pins tell, and the interfaces if they are here."""
     inode = int(directory.parent.name.removeprefix("net-"))
     here = netns.current()
     entries = pins.entries(directory)
@@ -278,14 +277,14 @@ def _settings(directory: Path) -> dict[str, int]:
 
 
 def _find_filters(attachment: Attachment, map_ids: set[int]) -> None:
-    """The filter that uses the pinned maps; where no map is pinned, the one of our name."""
+    """The filter that uses the pinned maps; if no map is pinned, the one with our name."""
     first = attachment.ports[0]
     present = interfaces.indices()
     if not map_ids:
         first.ifindex = first.ifindex or present.get(first.name, 0)
         if first.ifindex in present.values():
             first.xdp_program = first.xdp_program or _our_program(first.ifindex)
-    # Without maps there is only the name to go by, and so the interface of the name.
+    # Without maps only names are left: the program's, and so the interface's.
     for ifindex in present.values() if map_ids else {first.ifindex} & set(present.values()):
         for priority, program in tc.egress_programs(ifindex):
             if _is_our_program(program, map_ids, _TC_NAMES):
@@ -311,20 +310,20 @@ def _map_ids(entries: list[Path]) -> set[int]:
 
 
 def _is_our_program(program: int, map_ids: set[int], names: set[str]) -> bool:
-    """By the maps it uses; where none is known, by its name."""
+    """By the maps it uses; if none is known, by its name."""
     if map_ids:
         return bool(map_ids & set(objects.map_ids_of_program(program)))
     return _name_of(program) in names
 
 
 def _our_program(ifindex: int) -> int:
-    """Id of an XDP program of our name, 0 if there is none: its link is pinned elsewhere."""
+    """Id of an XDP program with a name of ours, whose link is pinned elsewhere; or 0."""
     ours = (program for program in xdp.query(ifindex).ids() if _name_of(program) in _XDP_NAMES)
     return next(ours, 0)
 
 
 def _name_of(program: int) -> str:
-    """Empty if it is gone, or if it may not be looked at."""
+    """Empty if it is gone, or without the privilege to look."""
     try:
         info = objects.program_by_id(program)
     except PermissionError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a user asks of attach, checked and turned into what the programs are told."""
+"""What a user asks of attach, checked and turned into settings for the programs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from netclone_host.topology import MAX_WORKERS, PortName, Topology, check_server
 from netclone_host.wire import DEFAULT_PORT
 
 DEFAULT_REQUEST_TIMEOUT_NS = 1_000_000_000
-MIN_REQUEST_TIMEOUT_NS = 10_000_000  # the data plane's clock is a few ms coarse
+MIN_REQUEST_TIMEOUT_NS = 10_000_000  # the data plane's clock has a resolution of a few ms
 MAX_REQUEST_TIMEOUT_NS = 3_600_000_000_000
 DEFAULT_DUPLICATE_WINDOW_NS = 1_000_000_000
 
@@ -48,8 +48,8 @@ class Mode(enum.StrEnum):
 
 @dataclass(frozen=True)
 class AttachRequest:
-    """The arguments of `netclone-host attach`. What is None comes from the topology, or
-    from a default where there is one."""
+    """The arguments of `netclone-host attach`. None means: from the topology, or the default if
+    there is one."""
 
     ifnames: tuple[str, ...]
     role: Role
@@ -77,13 +77,13 @@ class Job:
     settings: ServerSettings | ClientSettings | SwitchTables
 
     def sizes(self, ifindices: Iterable[int]) -> dict[str, int]:
-        """Map name -> max_entries, of the maps that depend on the topology and the ports."""
+        """Map name -> max_entries, for the maps that depend on the topology and the ports."""
         if isinstance(self.settings, SwitchTables):
             return filling.switch_sizes(self.settings, ifindices)
         return {}
 
     def port_names(self) -> set[PortName]:
-        """Ports that servers sit behind (a switch's)."""
+        """A switch's ports that servers sit behind."""
         if not isinstance(self.settings, SwitchTables):
             return set()
         return {server.port for server in self.settings.servers.values()}
@@ -103,7 +103,7 @@ class Job:
                 )
 
     def summary(self) -> dict[str, Any]:
-        """What `status` shows of it."""
+        """What `status` shows."""
         match self.settings:
             case ServerSettings() as server:
                 return {
@@ -128,7 +128,7 @@ class Job:
 
 
 def check_request(request: AttachRequest) -> Job:
-    """Check a request against itself. UserError for the first thing that is wrong."""
+    """Check that a request makes sense in itself. UserError for the first thing wrong."""
     if not request.ifnames:
         raise UserError("no interface given", hint="name the interface to attach to")
     if request.role is not Role.SWITCH and len(request.ifnames) > 1:

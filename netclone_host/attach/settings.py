@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What the programs of each role are told, as plain data: no kernel, no maps.
+"""The settings of each role's programs, as plain data: no kernel, no maps.
 
-A switch's come from the topology. Its ports stay names here; who writes them knows the
+A switch gets them from the topology. Ports are names here; whoever writes the maps knows the
 interfaces' indices.
 """
 
@@ -81,7 +81,7 @@ def switch_tables(topology: Topology) -> SwitchTables:
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """What a server's programs are told."""
+    """Settings of a server's programs."""
 
     sid: int
     workers: int
@@ -94,7 +94,7 @@ class ServerSettings:
 
 @dataclass(frozen=True)
 class ClientSettings:
-    """What a client's programs are told. `n_servers` gives the range of GRP."""
+    """Settings of a client's programs. `n_servers` gives the range of GRP."""
 
     n_servers: int
     ports: tuple[int, ...]

@@ -23,12 +23,12 @@ _U64_BYTES = 8
 
 
 def attachments(everywhere: bool = False) -> list[Attachment]:
-    """Those of this namespace, or of all."""
+    """The attachments of this namespace, or of all."""
     return journal.attachments(None if everywhere else netns.current().inode)
 
 
 def remains(everywhere: bool = False) -> list[Remains]:
-    """Those whose journal is damaged or lost."""
+    """Attachments whose journal is damaged or lost, here or everywhere."""
     return recovery.remains(None if everywhere else netns.current().inode)
 
 
@@ -48,7 +48,7 @@ def attached_to(ifname: str) -> Attachment:
 
 
 def read_counters(attachment: Attachment) -> dict[Hook, dict[str, int]]:
-    """Packets by reason, of each hook, summed over the CPUs."""
+    """For each hook, packets by reason, summed over CPUs."""
     with pinned_map(attachment, MapName.COUNTERS) as table:
         return {hook: _sum_cpus(table, hook) for hook in PROGRAMS[Role(attachment.role)].hooks()}
 

@@ -68,7 +68,7 @@ class SwitchFlag(enum.IntFlag):
 
     @classmethod
     def of(cls, *, racksched: bool, cloning: bool, reserve: bool, generic: bool) -> SwitchFlag:
-        """HOLD is never among them: whole tables agree with each other."""
+        """Without HOLD: complete tables agree with each other."""
         flags = cls(0)
         for flag, is_set in (
             (cls.RACKSCHED, racksched),
@@ -165,12 +165,12 @@ class Slices(ctypes.Structure):
     _fields_ = [("slice", c_uint64 * INFLIGHT_SLICES)]
 
     def in_flight(self) -> int:
-        """Requests in flight over all slices (the low half of each), forgotten ones included:
-        a slice that is over keeps its count until its place is needed."""
+        """Requests in flight in all slices (the low half of each), including forgotten ones: an
+        expired slice keeps its count until its place is reused."""
         return sum(value & 0xFFFFFFFF for value in self.slice)
 
     def alive(self, config: ServerConfig, now_ns: int) -> int:
-        """Requests in flight as the program counts them at this time of the monotonic clock."""
+        """Requests in flight as the program counts them at `now_ns` of the monotonic clock."""
         now = now_ns >> config.slice_shift
         return sum(
             value & 0xFFFFFFFF
@@ -199,7 +199,7 @@ class Answered(ctypes.Structure):
     _fields_ = [("fingerprint", c_uint64), ("seen_ns", c_uint64)]
 
 
-# What the values of a map are, one kind of structure for each.
+# The map that has values of a kind.
 MAP_OF: dict[type[ctypes.Structure], MapName] = {
     SwitchConfig: MapName.SWITCH_CONFIG,
     Group: MapName.GROUPS,
@@ -211,7 +211,7 @@ MAP_OF: dict[type[ctypes.Structure], MapName] = {
     ClientConfig: MapName.CLIENT_CONFIG,
     Answered: MapName.ANSWERED,
 }
-# C name -> mirror; what the test compares.
+# C name -> mirror, for the test that compares them.
 STRUCTURES: dict[str, type[ctypes.Structure]] = {
     "nc_ports": Ports,
     "nc_switch_config": SwitchConfig,

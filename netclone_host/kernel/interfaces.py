@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Network interfaces of the current namespace, as attach needs to know them."""
+"""Network interfaces of the current namespace."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def indices() -> dict[str, int]:
 
 
 def find(names: Sequence[str]) -> list[Interface]:
-    """The interfaces of these names, in order. UserError for one that cannot be."""
+    """The interfaces of these names, in order. UserError if one does not exist, or cannot."""
     for name in names:
         _check_name(name)
     repeated = next((name for name in names if names.count(name) > 1), None)
@@ -108,7 +108,7 @@ def at_peer(interface: Interface) -> Iterator[str | None]:
 
 @contextlib.contextmanager
 def _peer_namespace(interface: Interface) -> Iterator[bool]:
-    """Enter the namespace of a veth's other end; False if no path leads there."""
+    """Enter the namespace of a veth's other end; yields False if no path leads there."""
     if interface.peer_nsid is None:
         yield True
         return
@@ -135,7 +135,7 @@ def _namespace_path(nsid: int) -> Path | None:
 
 
 def peer(interface: Interface) -> Interface | None:
-    """The other end of a veth; None if it cannot be looked at."""
+    """The other end of a veth; None if it is out of reach."""
     if not interface.peer_ifindex:
         return None
     with _peer_namespace(interface) as there:

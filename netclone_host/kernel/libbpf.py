@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""libbpf.so.1 by ctypes: the handle, its log, its errors. Nothing else calls into it
-without going through :func:`call`.
+"""libbpf.so.1 by ctypes: the handle, its log, its errors. Everything else calls it through
+:func:`call`.
 
-libbpf prints to standard error by default; here its messages go to whoever captures
-them, and to standard error only when verbose.
+libbpf prints to standard error by default. Here its messages go to whoever captures them,
+and to standard error only when verbose.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class _Log:
 
     @contextlib.contextmanager
     def captured(self) -> Iterator[list[str]]:
-        # BCC puts a printer of its own in, in a process that has used it.
+        # In a process that has used BCC, BCC has installed its own printer.
         library().libbpf_set_print(self.callback)
         outer = getattr(self._local, "lines", None)
         lines: list[str] = []

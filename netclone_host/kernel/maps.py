@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Maps of the kernel, by file descriptor.
+"""BPF maps, by file descriptor.
 
 Every function raises OSError with the kernel's errno; callers turn that into a sentence.
 """
@@ -49,7 +49,7 @@ class _MapInfo(ctypes.Structure):
 
 
 def is_map(fd: int) -> bool:
-    """Whether what a pin was opened as is a map, and no program or link."""
+    """Whether this is a map, not a program or a link."""
     return "map_id" in fd_info(fd)
 
 
@@ -76,8 +76,8 @@ class Map:
 
     @classmethod
     def pinned_as(cls, name: str, fd: int) -> Map | None:
-        """The map of what was pinned under a map's own name; None if it is something else: then
-        neither its kind nor its sizes are what the name promises."""
+        """The map that was pinned under its own name; None if something else is pinned there: then
+        neither kind nor sizes are what the name promises."""
         if not is_map(fd):
             return None
         found = cls.of(fd)
@@ -93,8 +93,8 @@ class Map:
         libbpf.call("bpf_map_update_elem", self.fd, key_bytes, value_bytes, ANY)
 
     def update_many(self, entries: Mapping[int, Any]) -> None:
-        """Many entries by one system call (kernel 5.6). For an array of maps that also saves
-        waiting for every running program once an entry."""
+        """Many entries by one system call (kernel 5.6). For an array of maps the kernel then waits
+        for running programs once, not once per entry."""
         if not entries:
             return
         keys = b"".join(_as_bytes(key, self.key_size) for key in entries)
@@ -111,7 +111,7 @@ class Map:
         return int.from_bytes(self.lookup(key) or b"", "little")
 
     def values(self) -> bytes:
-        """All values of an array in a row, by one system call (kernel 5.6)."""
+        """All values of an array, concatenated, by one system call (kernel 5.6)."""
         keys = ctypes.create_string_buffer(self.max_entries * self.key_size)
         values = ctypes.create_string_buffer(self.max_entries * self.value_size)
         count, position = c_uint32(self.max_entries), c_uint32()
@@ -127,12 +127,12 @@ class Map:
                 None,
             )
         except OSError as error:
-            if error.errno != errno.ENOENT:  # which says that the end was reached
+            if error.errno != errno.ENOENT:  # which means that the end was reached
                 raise
         return values.raw
 
     def locked_bytes(self) -> int:
-        """Memory that the kernel says it takes."""
+        """Memory that the kernel accounts to it."""
         return int(fd_info(self.fd).get("memlock", 0))
 
     def lookup_per_cpu(self, key: Any) -> list[bytes]:
@@ -156,8 +156,8 @@ class Map:
         libbpf.call("bpf_map_delete_elem", self.fd, _as_bytes(key, self.key_size))
 
     def delete_many(self, keys: Iterable[Any]) -> None:
-        """Many entries at once. The kernel has no call for that on an array of maps, and waits in
-        each deletion for every running program; so they wait together."""
+        """Many entries at once. The kernel has no batch call for that on an array of maps, and each
+        deletion waits for all running programs; so they wait together."""
         with ThreadPoolExecutor(_DELETERS) as deleters:
             for done in [deleters.submit(self.delete, key) for key in keys]:
                 done.result()
@@ -203,7 +203,7 @@ def create_devmap(name: str, max_entries: int) -> Map:
 
 
 def devmap_values(devmap: Map) -> list[DevmapValue]:
-    """All entries; the kernel leaves out one whose interface was deleted: it is all zero."""
+    """All entries; one whose interface was deleted is all zero."""
     empty = bytes(devmap.value_size)
     return [
         DevmapValue.from_buffer_copy(devmap.lookup(index) or empty)

@@ -57,13 +57,13 @@ def current_inode() -> int:
 
 
 def exists(inode: int) -> bool:
-    """Whether a process is in a namespace of this inode, or a mount keeps one; one that only an
-    open file keeps is not seen."""
+    """Whether a process is in a namespace of this inode, or a mount keeps it. One that only an
+    open file keeps goes unseen."""
     mark = f"net:[{inode}]"
     if mark in Path("/proc/self/mountinfo").read_text():
         return True
     for path in Path("/proc").glob("[0-9]*/task/*/ns/net"):
-        with contextlib.suppress(OSError):  # it ended meanwhile
+        with contextlib.suppress(OSError):  # the thread has ended
             if str(path.readlink()) == mark:
                 return True
     return False
@@ -99,7 +99,7 @@ def _setns(fd: int) -> None:
 
 @contextlib.contextmanager
 def _coming_back() -> Iterator[None]:
-    """Whatever namespace the calling thread enters inside, it is in its own again afterwards."""
+    """Afterwards the calling thread is back in its namespace, whichever it entered inside."""
     here = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:
         try:
@@ -112,7 +112,7 @@ def _coming_back() -> Iterator[None]:
 
 @contextlib.contextmanager
 def throw_away() -> Iterator[None]:
-    """The calling thread is in a new namespace meanwhile, which is gone afterwards."""
+    """Within the block the calling thread is in a new namespace, which then vanishes."""
     with _coming_back():
         _check(_libc.unshare(_CLONE_NEWNET), "unshare")
         yield
@@ -120,7 +120,7 @@ def throw_away() -> Iterator[None]:
 
 @contextlib.contextmanager
 def entered(namespace: str | Path) -> Iterator[None]:
-    """The calling thread is in the namespace meanwhile; a bare name is one of /run/netns."""
+    """Within the block the calling thread is in the namespace; a bare name means /run/netns."""
     there = os.open(NAMED / namespace, os.O_RDONLY | os.O_CLOEXEC)
     try:
         with _coming_back():
@@ -146,15 +146,15 @@ def path_of(name: str) -> Path:
 
 def create(name: str) -> None:
     """Make a named namespace; FileExistsError if the name is taken."""
-    from pyroute2 import netns as pyroute2_netns  # not for those who only look
+    import pyroute2.netns  # slow to import, and only needed here
 
     if path_of(name).exists():
         raise FileExistsError(errno.EEXIST, "namespace exists", str(path_of(name)))
-    pyroute2_netns.create(name)
+    pyroute2.netns.create(name)
 
 
 def remove(name: str) -> None:
-    """Unmount and unlink the name, also of one half made; nothing if there is none."""
+    """Unmount and unlink the name, also of a half-made namespace; nothing if there is none."""
     path = path_of(name)
     if not path.exists():
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What the kernel keeps: programs, links and pins, by file descriptor (maps: `maps`).
+"""BPF objects of the kernel: programs, links and pins, by file descriptor (maps: `maps`).
 
 Every function raises OSError with the kernel's errno; callers turn that into a sentence.
 """
@@ -76,8 +76,7 @@ _Info = TypeVar("_Info", bound=ctypes.Structure)
 
 
 def fd_info(fd: int) -> dict[str, str]:
-    """What the kernel tells of an open file beside its own interfaces: of a map it has a
-    `map_id`, of a link a `link_id`."""
+    """/proc/self/fdinfo of a file descriptor: a map has a `map_id`, a link a `link_id`."""
     lines = Path(f"/proc/self/fdinfo/{fd}").read_text().splitlines()
     return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
@@ -124,7 +123,7 @@ def program_map_ids(fd: int) -> list[int]:
 
 
 def map_ids_of_program(program_id: int) -> list[int]:
-    """The same by the program's id; none if it is gone."""
+    """Ids of the maps that the program of this id uses; none if it is gone."""
     with _program(program_id) as fd:
         return [] if fd is None else program_map_ids(fd)
 
@@ -181,7 +180,7 @@ def detach_link(fd: int) -> None:
 
 
 def links() -> Iterator[tuple[int, LinkInfo]]:
-    """Every link of the system, as (fd, info); the fd is closed when the caller goes on."""
+    """Every link of the system, as (fd, info); the fd is valid until the next step."""
     link_id = c_uint32(0)
     while True:
         try:
@@ -200,7 +199,7 @@ def links() -> Iterator[tuple[int, LinkInfo]]:
 
 
 def _no_more(link_id: int) -> bool:
-    """Whether ENOENT meant the end of the list, not a link that vanished just now."""
+    """Whether ENOENT meant the end of the list, not a link that has just vanished."""
     try:
         libbpf.call("bpf_link_get_next_id", link_id, ctypes.byref(c_uint32()))
     except OSError:
@@ -218,7 +217,7 @@ def is_bpffs(path: Path) -> bool:
 
 @contextlib.contextmanager
 def _at(path: Path) -> Iterator[None]:
-    """An error inside says where."""
+    """Errors inside name the path."""
     try:
         yield
     except OSError as error:
@@ -232,7 +231,7 @@ def pin(fd: int, path: Path) -> None:
 
 def open_pin(path: Path) -> int:
     """A file descriptor for what is pinned there. FileNotFoundError also for what cannot be a pin:
-    a directory, or a link that leads out of the BPF file system."""
+    a directory, or a symbolic link out of the BPF file system."""
     with _at(path):
         try:
             return libbpf.call("bpf_obj_get", os.fsencode(path))
@@ -249,7 +248,7 @@ def opened_link(path: Path, kind: LinkType) -> Iterator[tuple[int, LinkInfo]]:
     missing = FileNotFoundError(errno.ENOENT, f"no {kind.name} link is pinned there", str(path))
     fd = open_pin(path)
     try:
-        # What is no link has information of another kind.
+        # Other objects have information of another kind.
         if "link_id" not in fd_info(fd):
             raise missing
         info = link_info(fd)

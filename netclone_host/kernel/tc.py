@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The egress side where the kernel has no tcx: a direct-action BPF filter under clsact.
 
-Filters and qdiscs of others are never touched: ours is found again by its program's id,
-and clsact is taken away only if we put it there and nothing else hangs on it.
+Other people's filters and qdiscs are never touched: a filter is found again by its program's
+id, and clsact is removed only if nothing hangs on it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _INGRESS = 0xFFFFFFF2
 _ETH_P_ALL_BE = 0x0300
 _HANDLE = 1
 _ATTACH_EGRESS = 1 << 1  # BPF_TC_EGRESS
-# Where others stand first, ours goes before them: it ends no classification.
+# A filter of ours goes before those of others: it never ends the classification.
 _DEFAULT_PRIORITY = 0x4E43
 
 
@@ -69,7 +69,7 @@ def add_clsact(ifindex: int) -> None:
 
 
 def remove_clsact_if_unused(ifindex: int) -> bool:
-    """Remove clsact unless a filter hangs on it, on either side; whether it was removed."""
+    """Remove clsact unless a filter is attached to it, on either side; whether it was removed."""
     if "clsact" not in _qdiscs(ifindex):
         return False
     if _filters(ifindex, _EGRESS) or _filters(ifindex, _INGRESS):
@@ -89,7 +89,7 @@ def _filters(ifindex: int, parent: int) -> list[tuple[int, int, Any]]:
 
 
 def egress_programs(ifindex: int) -> list[tuple[int, int]]:
-    """(priority, program id) of every BPF filter that has the handle of ours."""
+    """(priority, program id) of every BPF filter with the handle that we give ours."""
     if "clsact" not in _qdiscs(ifindex):
         return []
     priorities = [one for one, handle, _ in _filters(ifindex, _EGRESS) if handle == _HANDLE]
@@ -98,7 +98,7 @@ def egress_programs(ifindex: int) -> list[tuple[int, int]]:
 
 
 def free_priority(ifindex: int) -> int:
-    """A priority that nobody uses, before everybody who is there if possible."""
+    """An unused priority, before all that are used if possible."""
     taken = {priority for priority, _, _ in _filters(ifindex, _EGRESS)}
     wanted = min([_DEFAULT_PRIORITY, *(priority - 1 for priority in taken)])
     if wanted >= 1:

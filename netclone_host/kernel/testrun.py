@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from netclone_host.kernel import libbpf
 
-_ROOM = 8192  # a page of packet and what a program might add
+_ROOM = 8192  # a packet fills at most a page; programs may add to it
 
 
 class XdpAction(enum.IntEnum):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Programs of a handful of instructions, for probes and as the yardstick of benchmarks."""
+"""Programs of a handful of instructions, for probes and as the baseline of benchmarks."""
 
 from __future__ import annotations
 

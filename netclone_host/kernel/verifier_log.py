@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-# What the verifier prints beside its verdict: instructions, states, totals.
+# What the verifier prints besides its verdict: instructions, register states, totals.
 _INSTRUCTION = re.compile(r"^\d+: \([0-9a-f]{2}\) ")
 _NOISE = re.compile(
     r"^(\d+: R\d|; |from \d+ to \d+|processed \d+ insns|verification time|stack depth"

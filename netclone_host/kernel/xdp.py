@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""XDP programs on interfaces: what is there, attach by link, and why it did not work."""
+"""XDP programs on interfaces: what is there, attaching by a link, and why that failed."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def query(ifindex: int) -> Attached:
 
 
 class ModeUnavailable(Exception):
-    """The driver, or the interface as it is set up, does not take the mode.
+    """The driver, or the interface as configured, does not support the mode.
 
     `reason` is the kernel's own sentence where it has one; `hint` what would help, empty if
     nothing is known to.
@@ -93,8 +93,8 @@ def attach(program_fd: int, ifindex: int, mode: XdpMode) -> int:
 
 
 def _why(error: OSError, program_fd: int, ifindex: int, mode: XdpMode) -> ModeUnavailable:
-    """A link gets only a number back from the kernel; the older way of attaching gets a
-    sentence. So that way is tried, for the sentence."""
+    """The kernel answers a link with a mere errno, and the older netlink call with a sentence. So
+    make that call, for the sentence."""
     with libbpf.log.captured() as messages:
         try:
             flags = mode.flag | _UPDATE_IF_NOEXIST
@@ -128,7 +128,7 @@ def _hint(reason: str) -> str:
 
 @dataclass
 class Displaced:
-    """A foreign program that was taken off by --force, kept so that it can be put back."""
+    """A foreign program that was taken off, kept so that it can be put back."""
 
     ifindex: int
     mode: str
@@ -143,8 +143,7 @@ class Displaced:
 
 
 def displace(ifindex: int, mode: str, program_id: int) -> Displaced:
-    """Take a foreign program off. UserError if it is held in a way that nobody but its
-    owner can undo."""
+    """Take a foreign program off. UserError if only its owner can do that."""
     kept = Displaced(ifindex, mode, libbpf.call("bpf_prog_get_fd_by_id", program_id))
     links = [
         info
@@ -163,7 +162,7 @@ def displace(ifindex: int, mode: str, program_id: int) -> Displaced:
             finally:
                 os.close(fd)
         else:
-            # An index is not unique across namespaces, and a link does not tell its own.
+            # An index is not unique across namespaces, and a link does not name its namespace.
             raise UserError(
                 f"program {program_id} is held by {len(links)} links on interfaces of index "
                 f"{ifindex} in different namespaces, and they cannot be told apart",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a loader gives: programs and maps, by file descriptor. Attaching, pinning and
-table writing are the same whichever loader it was."""
+"""What a loader returns: programs and maps, by file descriptor. Attaching, pinning and filling
+the tables do not depend on the loader."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from netclone_host.closeable import Closeable
 from netclone_host.kernel.maps import Map
 
 MapSizes = Mapping[str, int]
-"""Map name -> max_entries; maps that are not named keep the size of the source."""
+"""Map name -> max_entries; other maps keep the size that the source gives them."""
 
 
 @dataclass
@@ -25,7 +25,7 @@ class LoadedObject(Closeable):
     maps: dict[str, Map]
 
     def close(self) -> None:
-        """Give the file descriptors back; what is attached or pinned stays."""
+        """Close the file descriptors; what is attached or pinned stays."""
         for fd in [*self.programs.values(), *(entry.fd for entry in self.maps.values())]:
             os.close(fd)
         self.programs, self.maps = {}, {}

@@ -36,15 +36,15 @@ _SIZE_MACROS = {
     MapName.FILTER: "NC_FILTER_ENTRIES",
     MapName.PORTS: "NC_PORT_ENTRIES",
 }
-_TEMPLATES = (MapName.PAIR_PORTS,)  # only says what is inside nc_clone_ports
+_TEMPLATES = (MapName.PAIR_PORTS,)  # a mere template for the values of nc_clone_ports
 
 
 class BccLoader:
     name = "bcc"
 
     def load(self, role: Role, sizes: MapSizes) -> LoadedObject:
-        """Takes a few seconds. The module's own file descriptors are duplicated, because
-        they go with it."""
+        """Takes a few seconds. BCC closes its file descriptors with the module, so they are
+        duplicated."""
         tree = kernel_headers.source_tree(_HEADER_TREES)
         if tree is not None:
             os.environ["BCC_KERNEL_SOURCE"] = str(tree)
@@ -109,8 +109,8 @@ def _maps(module: Any) -> dict[str, Map]:
 
 @contextlib.contextmanager
 def _stderr_taken() -> Iterator[Any]:
-    """Compiler and verifier write to file descriptor 2; yields a function that gives what
-    they said so far. With -v it is shown as well."""
+    """Compiler and verifier write to file descriptor 2; yields a function that returns what
+    they have said so far. With -v that is shown, too."""
     sys.stderr.flush()
     kept = os.dup(2)
     with tempfile.TemporaryFile() as file:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The default loader: objects that were compiled at set-up, relocated by libbpf."""
+"""The default loader: objects compiled at set-up, relocated by libbpf."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class LibbpfLoader:
 
 
 def load_object(path: Path, sizes: MapSizes | None = None) -> LoadedObject:
-    """Load every program and map of an object file, the maps at the sizes given."""
+    """Load all programs and maps of an object file, the maps in the sizes given."""
     with libbpf.log.captured() as messages, _opened(path, messages) as handle:
         return _load(handle, path, sizes or {}, messages)
 
 
 def map_names(role: Role) -> list[str]:
-    """Maps of a role's object, which is not loaded for that."""
+    """The maps of a role's object, read without loading it."""
     path = OBJECT_DIR / f"{role}.bpf.o"
     with libbpf.log.captured() as messages, _opened(path, messages) as handle:
         return [libbpf.library().bpf_map__name(entry).decode() for entry in _maps(handle)]
@@ -101,7 +101,7 @@ def _resize(handle: int, sizes: MapSizes) -> None:
 
 
 def _inner_map(entry: int) -> Map | None:
-    """A template for an array of devmaps whose source does not say what is inside."""
+    """The template that an array of devmaps needs, if its source declares none."""
     library = libbpf.library()
     if library.bpf_map__type(entry) != MapType.ARRAY_OF_MAPS or library.bpf_map__inner_map(entry):
         return None
@@ -111,7 +111,7 @@ def _inner_map(entry: int) -> Map | None:
 
 
 def load_error(error: OSError, what: str, messages: list[str]) -> UserError:
-    """The kernel's refusal to load, as a sentence of its own for each reason."""
+    """The kernel's refusal to load, with its own sentence for each reason."""
     if error.errno == errno.EPERM:
         return PrivilegeError(
             "loading a BPF program needs root (CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON)",
