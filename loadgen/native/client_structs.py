@@ -92,6 +92,7 @@ class ClientResult(ctypes.Structure):
         ("redundant", c_uint64),
         ("copies_sent", c_uint64),
         ("responses", c_uint64),
+        ("of_cloned", c_uint64),
         ("window_answers", c_uint64),
         ("late_sends", c_uint64),
         ("max_late_ns", c_uint64),

@@ -24,6 +24,8 @@ class ClientSummary:
     redundant: int = 0
     copies_sent: int = 0
     responses: int = 0
+    of_cloned: int = 0
+    """First answers of all requests whose header says that the switch cloned the request."""
     window_answers: int = 0
     late_sends: int = 0
     max_late_ns: int = 0

@@ -30,6 +30,7 @@ from loadgen.traffic.link_addresses import set_macs
 from loadgen.traffic.threads import LoopThread
 from loadgen.traffic.udp_io import UdpIo
 from loadgen.workload.distributions import Kind
+from loadgen.workload.schemes import Party
 from netclone_host.errors import UserError
 
 START_DELAY_S = 0.05
@@ -185,6 +186,7 @@ _SUMMED = [
     "redundant",
     "copies_sent",
     "responses",
+    "of_cloned",
     "window_answers",
     "late_sends",
     "send_errors",
@@ -218,6 +220,8 @@ def _sum(plan: ClientPlan, streams: Sequence[_Stream]) -> ClientSummary:
         total.io = stream.io.name
     if total.late_sends > LATE_SHARE * total.sent and total.stalls.held:
         total.notes.append(total.stalls.describe("sends"))
+    if plan.scheme.cloner is Party.SWITCH and total.responses and not total.of_cloned:
+        total.notes.append("the switch cloned no request: is NetClone attached to it?")
     note_clock(total, total.clock_step_ns, kernel_timestamps=plan.kernel_timestamps)
     return total
 

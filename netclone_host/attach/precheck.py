@@ -12,9 +12,10 @@ from netclone_host.attach.request import Job, Mode
 from netclone_host.attach.roles import Role
 from netclone_host.attach.settings import ServerSettings
 from netclone_host.errors import ForeignProgramError, UserError
-from netclone_host.kernel import interfaces, objects, privilege, tc, tcx, xdp
+from netclone_host.kernel import interfaces, objects, privilege, tc, tcx, xdp, xdp_features
 from netclone_host.kernel.interfaces import Interface
 from netclone_host.kernel.netns import NetnsId
+from netclone_host.kernel.xdp_features import XdpFeature
 
 
 def check_machine(job: Job) -> list[Interface]:
@@ -50,10 +51,14 @@ def check(job: Job, ports: list[Interface], namespace: NetnsId) -> list[str]:
             if not tcx.is_available(port.ifindex):
                 tc.has_clsact(port.ifindex)  # refuses an ingress qdisc
         return []
-    if job.request.mode is not Mode.GENERIC and job.request.check_peers:
-        found = [warning for port in ports for warning in _check_peer(port)]
-        return found + vlan_tags.warnings(ports)
-    return []
+    if not job.request.check_peers:
+        return []
+    found = [warning for port in ports for warning in _check_up(port)]
+    if job.request.mode is not Mode.GENERIC:
+        found += [warning for port in ports for warning in _check_peer(port)]
+        _check_transmit(ports)
+        found += vlan_tags.warnings(ports)
+    return found
 
 
 def _attached_already(names: set[str], entry: Attachment, namespace: NetnsId) -> UserError:
@@ -119,6 +124,30 @@ def _hint(port: Interface) -> str:
         f"it came from another network namespace: 'netclone-host detach {port.name}' takes it "
         "off, --force replaces it"
     )
+
+
+def _check_up(port: Interface) -> list[str]:
+    if not port.is_up:
+        return [f"{port.name} is down, nothing leaves by it: ip link set {port.name} up"]
+    if not port.has_carrier:
+        return [f"{port.name} has no carrier: is the other end up?"]
+    return []
+
+
+def _check_transmit(ports: list[Interface]) -> None:
+    """The kernel's broadcast passes over a port whose driver cannot transmit what is redirected to
+    it, and only the other packet of a cloned request leaves. Where native mode is not to be had
+    anyway, or the kernel cannot tell (before 6.3), attach goes on. `_check_peer` is for veths."""
+    cards = [port for port in ports if port.kind != "veth"]
+    features = {port.name: xdp_features.of(port.ifindex) for port in cards}
+    if any(found is None or not found & XdpFeature.BASIC for found in features.values()):
+        return
+    for name, found in features.items():
+        if found is not None and not found & XdpFeature.NDO_XMIT:
+            raise UserError(
+                f"the driver of {name} cannot transmit redirected frames as it is set up",
+                hint="give it more transmit queues, if its driver asks for that, or --mode generic",
+            )
 
 
 def _check_peer(port: Interface) -> list[str]:

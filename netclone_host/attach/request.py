@@ -261,11 +261,14 @@ def _switch(request: AttachRequest) -> Job:
 
 
 def _check_switch_ports(request: AttachRequest, tables: SwitchTables) -> None:
-    """Every server must sit behind a port that is attached: its responses come in there."""
-    for sid, server in tables.servers.items():
-        if server.port not in request.ifnames:
+    """Every server must sit behind a port that is attached: its responses come in there. So must
+    every client, whose requests would not be cloned."""
+    behind = [(f"server {sid}", server.port) for sid, server in tables.servers.items()]
+    if request.topology:
+        behind += [(f"client {client.name}", client.port) for client in request.topology.clients]
+    for who, port in behind:
+        if port not in request.ifnames:
             raise UserError(
-                f"server {sid} sits behind port {server.port}, which is not among the "
-                "interfaces given",
+                f"{who} sits behind port {port}, which is not among the interfaces given",
                 hint="attach all of the switch's ports by one command",
             )

@@ -21,6 +21,7 @@ from netclone_host.errors import UserError
 from netclone_host.kernel import netns, xdp
 
 MAX_NAME = 15  # IFNAMSIZ - 1
+_IFF_UP, _IFF_LOWER_UP = 1 << 0, 1 << 16
 _SIOCETHTOOL = 0x8946
 _ETHTOOL_GGRO = 0x2B
 
@@ -36,6 +37,9 @@ class Interface:
     """Other end of a veth; 0 if there is none."""
     peer_nsid: int | None
     """Namespace id of the other end; None if it is in this one."""
+    is_up: bool
+    """As it was set (`ip link set IFACE up`)."""
+    has_carrier: bool
 
 
 def _of(link: Any) -> Interface:
@@ -48,6 +52,8 @@ def _of(link: Any) -> Interface:
         kind=kind or "",
         peer_ifindex=(link.get_attr("IFLA_LINK") or 0) if kind == "veth" else 0,
         peer_nsid=link.get_attr("IFLA_LINK_NETNSID"),
+        is_up=bool(link["flags"] & _IFF_UP),
+        has_carrier=bool(link["flags"] & _IFF_LOWER_UP),
     )
 
 

@@ -87,3 +87,15 @@ def test_server_behind_a_port_that_is_not_attached(
         error="server 1 sits behind port p1",
         hint="by one command",
     )  # fmt: skip
+
+
+def test_client_behind_a_port_that_is_not_attached(
+    refused: Callable[..., None], switch_ports: list[str], topology_file: Path
+) -> None:
+    client = '[[client]]\nname = "c7"\nip4 = "10.0.1.1"\nmac = "02:00:00:00:01:01"\nport = "p2"\n'
+    topology_file.write_text(TOPOLOGY + client)
+    refused(
+        "attach", "p0", "p1", "--role", "switch", "--topology", str(topology_file),
+        error="client c7 sits behind port p2",
+        hint="all of the switch's ports",
+    )  # fmt: skip

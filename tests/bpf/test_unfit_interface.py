@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from netclone_host.kernel import xdp
+from netclone_host.kernel import xdp, xdp_features
+from netclone_host.kernel.xdp_features import XdpFeature
 
 from .commands import SERVER, netclone_host
 from .conftest import Namespace, run, without_tcx
@@ -72,6 +73,53 @@ def test_peer_that_cannot_receive_redirected_frames(
         error="p1-wire, the other end of p1, cannot receive redirected frames",
         hint="ethtool -K p1-wire gro on",
     )  # fmt: skip
+
+
+def test_driver_that_cannot_transmit_what_is_redirected_to_it(
+    refused: Callable[..., None],
+    switch_ports: list[str],
+    topology_file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """None that can be made here runs native XDP and cannot: a tap stands for one."""
+    run("ip", "tuntap", "add", "mode", "tap", "tap0")
+    assert features_of("p0") & XdpFeature.BASIC and features_of("lo") == 0
+    assert XdpFeature.BASIC | XdpFeature.NDO_XMIT in features_of("tap0")
+    monkeypatch.setattr(xdp_features, "of", lambda _ifindex: XdpFeature.BASIC)
+    ports = (*switch_ports, "tap0")
+    refused(
+        "attach", *ports, "--role", "switch", "--topology", str(topology_file),
+        error="the driver of tap0 cannot transmit redirected frames",
+        hint="--mode generic",
+    )  # fmt: skip
+    assert (
+        "tap0"
+        not in netclone_host(
+            "attach", *ports[:-1], "--role", "switch", "--topology", str(topology_file)
+        ).stderr
+    )
+    assert netclone_host("detach", "p0").exit_code == 0
+
+
+def features_of(ifname: str) -> XdpFeature:
+    found = xdp_features.of(socket.if_nametoindex(ifname))
+    assert found is not None
+    return found
+
+
+def test_a_switch_port_that_is_down_or_has_no_carrier_is_told(
+    switch_ports: list[str], topology_file: Path
+) -> None:
+    run("ip", "link", "set", "p1", "down")
+    run("ip", "link", "set", "p2-wire", "down")
+    words = (*switch_ports, "--role", "switch", "--topology", str(topology_file))
+    result = netclone_host("attach", *words)
+    assert result.exit_code == 0, result.output
+    assert result.stderr.splitlines() == [
+        "warning: p1 is down, nothing leaves by it: ip link set p1 up",
+        "warning: p2 has no carrier: is the other end up?",
+    ]
+    assert netclone_host("detach", "p0").exit_code == 0
 
 
 def test_peer_in_another_namespace(

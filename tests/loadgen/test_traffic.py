@@ -281,6 +281,17 @@ def test_a_clock_that_is_stepped_makes_the_run_partial() -> None:
     assert not quiet.notes
 
 
+@pytest.mark.parametrize(("scheme", "told"), [("netclone", True), ("baseline", False)])
+def test_without_a_switch_that_clones_a_run_says_so(
+    loopback: Loopback, scheme: str, told: bool
+) -> None:
+    at = loopback(2)
+    with servers(at):
+        summary = run_clients(plan(scheme), [CLIENT], at)
+    assert summary.answered and not summary.of_cloned
+    assert ("the switch cloned no request" in "; ".join(summary.notes)) == told
+
+
 def test_errors(loopback: Loopback) -> None:
     (at,) = loopback(1)
     with pytest.raises(UserError, match="no answer from the server"):

@@ -70,6 +70,7 @@ struct lg_client_result {
 	uint64_t scheduled, sent, answered, redundant;
 	uint64_t copies_sent;	 /* of all requests, warm-up included */
 	uint64_t responses;	 /* of all */
+	uint64_t of_cloned;	 /* of all: first answers that say (CLO) that the switch cloned */
 	uint64_t window_answers; /* first answers that arrived inside the window, of any request */
 	uint64_t late_sends, max_late_ns;
 	uint64_t send_errors; /* of all copies; a request of which none left is not sent */

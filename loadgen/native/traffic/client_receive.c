@@ -50,6 +50,7 @@ static void take_first(struct client *c, const struct lg_rx *rx, const struct lg
 	struct lg_client_result *res = c->res;
 
 	c->all_answered++;
+	res->of_cloned += ((const struct nc_header *)rx->data)->clo != NC_CLO_NONE;
 	res->wrong_values += wrong_value(rx, b);
 	res->store_errors += b->status == LG_STATUS_STORE_ERROR;
 	res->window_answers += rx->ns >= c->window_ns && rx->ns < c->end_ns;
