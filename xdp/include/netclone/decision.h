@@ -65,9 +65,9 @@ struct nc_route {
 NC_INLINE nc_u32 nc_choose_by_queue(const struct nc_switch_config *cfg, nc_u32 *first,
 				    nc_u32 *second)
 {
-	if (cfg->flags & NC_SWITCH_RESERVE)
-		return nc_choose_by_load(first, second);
-	return nc_is_shorter(second, first) ? NC_CHOICE_SECOND : 0;
+	if (!(cfg->flags & NC_SWITCH_RESERVE))
+		return nc_is_shorter(second, first) ? NC_CHOICE_SECOND : 0;
+	return nc_choose_by_load(first, second);
 }
 
 /* Both candidates are usable: [line 6], and what extensions put in its place. */
@@ -194,8 +194,9 @@ NC_INLINE struct nc_held nc_held_of(enum nc_path path, struct nc_env *env,
 {
 	struct nc_held f;
 
-	f.fingerprint = nc_fingerprint_of_id(nc_ntohl(h->req_id));
-	if (nc_extension(path, nc_has_client_id(h) || nc_is_multi_packet(h)))
+	if (path == NC_FAST_PATH)
+		f.fingerprint = nc_fingerprint_of_id(nc_ntohl(h->req_id));
+	else
 		f.fingerprint = nc_fingerprint(h);
 	f.held = f.fingerprint;
 	if (nc_extension(path, nc_is_tied(h)))

@@ -183,11 +183,12 @@ NC_INLINE enum nc_counter nc_parse_l4(struct nc_packet *p, nc_u32 udp_len)
 	if (nc_unlikely(p->l4_len < header_len + NC_HEADER_LEN))
 		return NC_CTR_short_payload;
 	/* Room for the check field of either L4 header. */
-	if (nc_never((nc_u8 *)p->l4 + sizeof(struct nc_udp) + NC_HEADER_LEN > (nc_u8 *)p->end))
+	if (nc_unlikely(nc_never((nc_u8 *)p->l4 + sizeof(struct nc_udp) + NC_HEADER_LEN >
+				 (nc_u8 *)p->end)))
 		return NC_CTR_short_payload;
 	p->nc = (struct nc_header *)((nc_u8 *)p->l4 + header_len);
 	NC_ONE_POINTER(p->nc);
-	if (nc_never((void *)(p->nc + 1) > p->end))
+	if (nc_unlikely(nc_never((void *)(p->nc + 1) > p->end)))
 		return NC_CTR_short_payload;
 	return NC_PARSED;
 }
