@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Where ``netclone-loadgen`` starts."""
 
-from netclone_host.interrupts import run_command
+from netclone_host.signals import run_command
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ from loadgen.sim.model import Point
 from loadgen.sim.run import PointResult
 from loadgen.workload.services import parse_workload
 from netclone_host.cli import Group
-from netclone_host.cli.inapplicable import refuse
+from netclone_host.cli.usage import refuse
 from netclone_host.durations import parse_duration_ns
 from netclone_host.errors import UserError
 

@@ -10,7 +10,7 @@ import click
 
 from loadgen.traffic.af_xdp import XdpMode
 from loadgen.traffic.io import IoOptions
-from netclone_host.cli.inapplicable import refuse
+from netclone_host.cli.usage import refuse
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 

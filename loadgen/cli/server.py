@@ -15,7 +15,7 @@ from loadgen.cli.types import parse_endpoint, parse_netns, positive, seconds
 from loadgen.traffic.virtual_servers import VirtualServer, VirtualServers
 from loadgen.traffic.worker_threads import SpinServer
 from loadgen.workload.services import parse_workload
-from netclone_host.cli.inapplicable import refuse
+from netclone_host.cli.usage import refuse
 from netclone_host.errors import UserError
 
 

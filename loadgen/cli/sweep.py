@@ -28,7 +28,7 @@ from loadgen.traffic.endpoints import Endpoint
 from loadgen.workload.records import RunRecord, write_csv
 from loadgen.workload.schemes import parse_schemes
 from loadgen.workload.services import parse_workload
-from netclone_host.cli.inapplicable import given, refuse
+from netclone_host.cli.usage import given, refuse
 from netclone_host.errors import UserError
 from netclone_host.rack.journal import Journal
 from netclone_host.rack.plan import check_rack_name, default_topology

@@ -15,7 +15,7 @@ from loadgen.rack.sweep import Servers
 from loadgen.traffic.client_summary import ClientSummary
 from loadgen.workload.schemes import find_scheme
 from loadgen.workload.services import parse_workload
-from netclone_host.rack import bmv2_live
+from netclone_host.rack.journal import Journal
 from netclone_host.rack.plan import Plan
 
 # Services so short that packets alone are measured.
@@ -120,7 +120,7 @@ def calibrate(servers: Servers, method: Method, seed: int) -> Calibration:
 def calibrate_rack(plan: Plan, seed: int) -> Calibration:
     """What comes through client, switch and server."""
     servers = EmulatedServers(plan, parse_workload(SERVICE))
-    if bmv2_live.is_switch_of(plan):
+    if Journal(plan.name).has_bmv2:
         return calibrate(servers, SIMPLE_SWITCH, seed)
     seen = calibrate(servers, SATURATED, seed)
     processors = len(os.sched_getaffinity(0))

@@ -16,8 +16,9 @@ from netclone_host.attach import tables
 from netclone_host.attach.journal import Attachment
 from netclone_host.attach.table_access import pinned_table
 from netclone_host.errors import UserError
-from netclone_host.rack import bmv2_live, programs
+from netclone_host.rack import programs
 from netclone_host.rack.counters import Counting
+from netclone_host.rack.journal import Journal
 from netclone_host.rack.plan import Plan
 
 _OF_SWITCH = tables.SwitchFlag.RACKSCHED | tables.SwitchFlag.NO_CLONES | tables.SwitchFlag.RESERVE
@@ -40,7 +41,9 @@ def check(plan: Plan, schemes: Sequence[Scheme]) -> None:
 def switch_as(plan: Plan, scheme: Scheme) -> Iterator[None]:
     """Within the block switches and servers do what the scheme asks of them."""
     with ExitStack() as undo:
-        if bmv2_live.is_switch_of(plan):
+        if Journal(plan.name).has_bmv2:
+            from netclone_host.rack import bmv2_live  # with the P4 control plane
+
             undo.enter_context(
                 bmv2_live.switch_as(
                     plan,

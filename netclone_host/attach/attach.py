@@ -21,8 +21,8 @@ from netclone_host import crash_points
 from netclone_host.attach import journal, pins, precheck, vlan_tags
 from netclone_host.attach.detach import clear_interfaces, release, undo
 from netclone_host.attach.journal import Attachment, Port
+from netclone_host.attach.loaders import loader_of
 from netclone_host.attach.loaders.base import LoadedObject
-from netclone_host.attach.loaders.choice import loader_of
 from netclone_host.attach.request import AttachRequest, Job, Mode, check_request
 from netclone_host.attach.roles import PROGRAMS, Role
 from netclone_host.errors import ForeignProgramError, UserError

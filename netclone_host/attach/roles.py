@@ -6,8 +6,6 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from netclone_host.counters import Hook
-
 
 class Role(enum.StrEnum):
     SERVER = "server"
@@ -25,14 +23,6 @@ class RolePrograms:
 
     def names(self) -> tuple[str, ...]:
         return tuple(name for name in (self.xdp, self.tc, self.devmap) if name)
-
-    def hooks(self) -> tuple[Hook, ...]:
-        """Where the role counts packets."""
-        return (
-            Hook.INGRESS,
-            *((Hook.EGRESS,) if self.tc else ()),
-            *((Hook.CLONE,) if self.devmap else ()),
-        )
 
 
 PROGRAMS = {

@@ -47,10 +47,20 @@ def attached_to(ifname: str) -> Attachment:
     return attachment
 
 
+def _hooks(role: Role) -> tuple[Hook, ...]:
+    """Where a role counts packets."""
+    programs = PROGRAMS[role]
+    return (
+        Hook.INGRESS,
+        *((Hook.EGRESS,) if programs.tc else ()),
+        *((Hook.CLONE,) if programs.devmap else ()),
+    )
+
+
 def read_counters(attachment: Attachment) -> dict[Hook, dict[str, int]]:
     """For each hook, packets by reason, summed over CPUs."""
     with pinned_map(attachment, MapName.COUNTERS) as table:
-        return {hook: _sum_cpus(table, hook) for hook in PROGRAMS[Role(attachment.role)].hooks()}
+        return {hook: _sum_cpus(table, hook) for hook in _hooks(Role(attachment.role))}
 
 
 def _sum_cpus(table: Map, hook: Hook) -> dict[str, int]:

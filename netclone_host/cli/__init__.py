@@ -15,7 +15,7 @@ import click
 
 from netclone_host.cli.usage import no_such_verb, usage_error
 from netclone_host.errors import NetcloneError
-from netclone_host.interrupts import interrupted
+from netclone_host.signals import interrupted
 from netclone_host.system_errors import refusal
 
 # Verb -> module that holds a click command of the same name.

@@ -9,11 +9,11 @@ import click
 
 from netclone_host import topology as topology_file
 from netclone_host.attach import attach as api
+from netclone_host.attach import loaders
 from netclone_host.attach.attach import AttachRequest, AttachResult, Mode
-from netclone_host.attach.loaders import choice
 from netclone_host.attach.roles import Role
 from netclone_host.attach.tables import StateSource
-from netclone_host.cli.inapplicable import refuse
+from netclone_host.cli.usage import refuse
 from netclone_host.durations import UNITS_NS, parse_duration_ns
 from netclone_host.errors import UserError
 
@@ -57,7 +57,7 @@ def _request_timeout_ns(_ctx: click.Context, _param: click.Parameter, value: str
     "--mode", type=click.Choice([mode.value for mode in Mode]), default="auto", show_default=True
 )
 @click.option("--topology", "topology_path", type=click.Path(path_type=Path), metavar="FILE")
-@click.option("--loader", type=click.Choice(choice.NAMES), default="auto", show_default=True)
+@click.option("--loader", type=click.Choice(loaders.NAMES), default="auto", show_default=True)
 @click.option("--force", is_flag=True, help="Replace an XDP program that is there already.")
 @click.option(
     "--request-timeout",

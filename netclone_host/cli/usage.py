@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What click has to say of a command line, in the form that all errors have here."""
+"""Wrong command lines, as errors in the form that all errors have here."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ import difflib
 from collections.abc import Iterable
 
 import click
+from click.core import ParameterSource
 
 from netclone_host.errors import UserError
 
-# Nothing was asked for: that is answered by the help, not by an error (click 8.2).
+_GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
+# Asked for nothing, click answers with the help (click 8.2): no error.
 _NO_ARGS: type[Exception] | tuple[()] = getattr(click.exceptions, "NoArgsIsHelpError", ())
 
 
 def usage_error(error: click.ClickException) -> UserError | None:
-    """The sentence and the hint of an error of click's; None for what is a call for help."""
+    """An error of click's as one of ours; None for what is a call for help."""
     if _NO_ARGS and isinstance(error, _NO_ARGS):
         return None
     context = error.ctx if isinstance(error, click.UsageError) else None
@@ -44,6 +46,21 @@ def no_such_verb(name: str, verbs: Iterable[str], group: str) -> UserError:
         f"'{group}' has no verb '{name}'",
         hint=_did_you_mean(name, known) or f"its verbs are {', '.join(known)}",
     )
+
+
+def given(names: Iterable[str]) -> list[str]:
+    """Those of the running command's parameters `names` that the user gave, as the user writes
+    them; a default counts as given if it was written out."""
+    context = click.get_current_context()
+    options = {p.name: p.opts[0] for p in context.command.params}
+    return [options[name] for name in names if context.get_parameter_source(name) in _GIVEN]
+
+
+def refuse(names: Iterable[str], why: str, hint: str) -> None:
+    """`UserError` "OPTION `why`" if one of the parameters `names` was given: without effect in the
+    company of others it must not be ignored."""
+    for option in given(names):
+        raise UserError(f"{option} {why}", hint)
 
 
 def _did_you_mean(name: str, known: Iterable[str]) -> str | None:

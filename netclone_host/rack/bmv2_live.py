@@ -15,16 +15,11 @@ from netclone_host.control.p4.plan import BMV2, p4_plan
 from netclone_host.errors import UserError
 from netclone_host.kernel import netns
 from netclone_host.rack import bmv2
-from netclone_host.rack.journal import Journal, Step
+from netclone_host.rack.journal import Journal
 from netclone_host.rack.plan import Plan
 
 _OF_COPY = {"clone_sent", "clone_lost"}
 """What an XDP switch counts at its other hook: it is of the copy."""
-
-
-def is_switch_of(plan: Plan) -> bool:
-    """Whether the rack that is up has simple_switch in the middle."""
-    return any(record["step"] == Step.BMV2 for record in Journal(plan.name).records())
 
 
 def require_running(plan: Plan) -> None:

@@ -13,7 +13,7 @@ from netclone_host.attach.roles import Role
 from netclone_host.errors import UserError
 from netclone_host.kernel import netns
 from netclone_host.kernel.netns import NetnsId
-from netclone_host.rack import bmv2, links, programs
+from netclone_host.rack import links, programs
 from netclone_host.rack.journal import Journal, Step, locked
 from netclone_host.rack.plan import Plan
 
@@ -45,6 +45,8 @@ def up(plan: Plan, options: programs.Options | None, progress: Progress = _silen
     """
     require_root()
     if options is not None and options.bmv2:
+        from netclone_host.rack import bmv2  # with the P4 control plane
+
         bmv2.check(plan)
     with locked(plan.name):
         journal = Journal(plan.name)
@@ -135,6 +137,8 @@ def _undo(journal: Journal) -> Leftovers:
     }
     for record in records:
         if record["step"] == Step.BMV2 and netns.is_namespace(record["name"]):
+            from netclone_host.rack import bmv2
+
             bmv2.stop(record["name"], journal.directory)
     for name, identity in known.items():
         programs.forget(identity, netns.identity(name))

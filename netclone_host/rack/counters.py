@@ -4,12 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from netclone_host import counters
 from netclone_host.attach import status
 from netclone_host.closeable import Closeable
-from netclone_host.rack import bmv2_live, programs
+from netclone_host.rack import programs
+from netclone_host.rack.journal import Journal
 from netclone_host.rack.plan import Plan
+
+if TYPE_CHECKING:
+    from netclone_host.rack.bmv2_live import Counters as P4Counters
 
 Snapshot = Mapping[str, int]
 """`<node>.<hook>.<reason>` -> packets, such as `sw.ingress.cloned`; zeros left out."""
@@ -23,9 +28,11 @@ class Counting(Closeable):
         # The switch comes first: it counts what is sent while the others are read.
         attachments = programs.require_attached(plan)
         first = [switch.name for switch in plan.switches]
-        self._p4: bmv2_live.Counters | None = None
-        if bmv2_live.is_switch_of(plan):
-            self._p4, first = bmv2_live.Counters(plan), []
+        self._p4: P4Counters | None = None
+        if Journal(plan.name).has_bmv2:
+            from netclone_host.rack.bmv2_live import Counters  # with the P4 control plane
+
+            self._p4, first = Counters(plan), []
         self._attachments = {name: attachments[name] for name in [*first, *attachments]}
         self._roles = {name: entry.role for name, entry in self._attachments.items()}
         self._roles |= {switch.name: "switch" for switch in plan.switches}

@@ -78,6 +78,11 @@ class Journal:
         """Whether `rack up` came to its end."""
         return any(record["step"] == Step.UP for record in self.records())
 
+    @property
+    def has_bmv2(self) -> bool:
+        """Whether the switch of the rack is simple_switch."""
+        return any(record["step"] == Step.BMV2 for record in self.records())
+
     def end(self) -> None:
         """Forget the rack, when nothing of it is left."""
         shutil.rmtree(self.directory, ignore_errors=True)

@@ -20,7 +20,6 @@ from netclone_host.attach.tables import ServerConfig, StateSource
 from netclone_host.errors import UserError
 from netclone_host.kernel import netns
 from netclone_host.kernel.netns import NetnsId
-from netclone_host.rack import bmv2, bmv2_live
 from netclone_host.rack.journal import Journal, Step
 from netclone_host.rack.plan import NODE_LINK, Node, Plan, SwitchNode
 
@@ -49,6 +48,8 @@ def attach_all(
         progress(f"programs: {node.name}")
         _attach(journal, node.netns, _node_request(plan, node, options))
     if options.bmv2:
+        from netclone_host.rack import bmv2  # with the P4 control plane
+
         progress("simple_switch")
         bmv2.start(plan, journal)
         return
@@ -83,8 +84,10 @@ def require_attached(plan: Plan) -> dict[str, Attachment]:
     """Name -> attachment of every node and switch; `UserError` if one has none. A switch that
     is simple_switch has no attachment, but must run."""
     found = {}
-    in_p4 = bmv2_live.is_switch_of(plan)
+    in_p4 = Journal(plan.name).has_bmv2
     if in_p4:
+        from netclone_host.rack import bmv2_live  # with the P4 control plane
+
         bmv2_live.require_running(plan)
     for member in plan.nodes if in_p4 else plan.members:
         attachment = attachment_of(member.netns)
@@ -100,7 +103,7 @@ def require_attached(plan: Plan) -> dict[str, Attachment]:
 def mode_of(plan: Plan) -> str:
     """`native` or `generic`; both, joined by +, if nodes differ; `bmv2` for a switch in P4."""
     modes = {attachment.mode for attachment in require_attached(plan).values()}
-    if bmv2_live.is_switch_of(plan):
+    if Journal(plan.name).has_bmv2:
         modes.add("bmv2")
     return "+".join(sorted(modes, reverse=True))
 

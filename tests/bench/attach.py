@@ -8,10 +8,9 @@ import statistics
 from pathlib import Path
 
 from netclone_host import topology
-from netclone_host.attach import pins
+from netclone_host.attach import loaders, pins
 from netclone_host.attach.attach import AttachRequest, attach
 from netclone_host.attach.detach import detach
-from netclone_host.attach.loaders import choice
 from netclone_host.attach.roles import Role
 from netclone_host.kernel import kernel_headers, netns
 from tests.bench import results
@@ -52,7 +51,7 @@ def _milliseconds(request: AttachRequest, rounds: int) -> float:
 
 def _loaders() -> list[str]:
     headers = kernel_headers.running_kernel_has_headers() or kernel_headers.installed()
-    has_bcc = choice.has_bcc() and headers
+    has_bcc = loaders.has_bcc() and headers
     return ["libbpf", "bcc"] if has_bcc else ["libbpf"]
 
 

@@ -329,10 +329,10 @@ def test_two_servers_attach_at_once(namespace: Namespace) -> None:
 
 def test_bcc_loads_the_same_text(switch_ports: list[str]) -> None:
     """The other loader: the same tables filled, the same programs on every port."""
-    from netclone_host.attach.loaders import choice
+    from netclone_host.attach import loaders
     from netclone_host.kernel import kernel_headers
 
-    if not choice.has_bcc():
+    if not loaders.has_bcc():
         pytest.skip("needs BCC (python3-bpfcc)")
     if not kernel_headers.running_kernel_has_headers() and kernel_headers.installed() is None:
         pytest.skip("needs kernel headers (linux-headers-*)")

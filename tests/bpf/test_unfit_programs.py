@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from netclone_host.attach.loaders import bcc, choice, libbpf
+from netclone_host.attach import loaders
+from netclone_host.attach.loaders import bcc, libbpf
 from netclone_host.kernel import kernel_headers
 
 from .commands import SERVER
@@ -48,7 +49,7 @@ def test_objects_not_built(
 def test_bcc_not_installed(
     refused: Callable[..., None], host: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(choice, "has_bcc", lambda: False)
+    monkeypatch.setattr(loaders, "has_bcc", lambda: False)
     refused(
         "attach", host, *SERVER, "--loader", "bcc",
         error="the BCC loader needs Debian's python3-bpfcc",
@@ -73,7 +74,7 @@ def test_bcc_that_cannot_compile(
     refused: Callable[..., None], host: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The compiler's own words, cut to the first error."""
-    if not choice.has_bcc():
+    if not loaders.has_bcc():
         pytest.skip("needs BCC (python3-bpfcc)")
     monkeypatch.setattr(bcc, "flat_text", lambda _path: "int f(void) { return x; }\n")
     refused(

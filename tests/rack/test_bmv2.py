@@ -16,7 +16,8 @@ from loadgen.workload.schemes import find_scheme
 from netclone_host.control.p4.bmv2_cli import RuntimeCli, parse_counter
 from netclone_host.errors import UserError
 from netclone_host.kernel import netns
-from netclone_host.rack import bmv2, bmv2_live, build, programs
+from netclone_host.rack import bmv2, build, programs
+from netclone_host.rack.journal import Journal
 from netclone_host.rack.plan import Plan, default_topology, make_plan
 from netclone_host.rack.programs import Options
 from netclone_host.wire import DEFAULT_PORT, HEADER_LEN, Clo, Header
@@ -115,7 +116,7 @@ def test_run_measures_the_p4_switch(rack: Plan) -> None:
 def test_rules_that_the_program_lacks_are_refused(rack: Plan) -> None:
     with pytest.raises(UserError, match="reserve rule"), switch_as(rack, RESERVE):
         pass
-    assert bmv2_live.is_switch_of(rack)
+    assert Journal(rack.name).has_bmv2
 
 
 def settings(rack: Plan) -> str:

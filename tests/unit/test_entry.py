@@ -9,7 +9,7 @@ from unittest import mock
 
 import pytest
 
-from netclone_host import interrupts
+from netclone_host import signals
 
 
 @pytest.mark.parametrize("command", ["netclone-host", "netclone-loadgen"])
@@ -23,5 +23,5 @@ def test_an_interrupt_before_the_command_line_is_there(
         pytest.raises(SystemExit) as ended,
     ):
         command_main()
-    assert ended.value.code == interrupts.INTERRUPTED
+    assert ended.value.code == signals.INTERRUPTED
     assert capsys.readouterr() == ("", "interrupted\n")

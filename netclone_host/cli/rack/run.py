@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from netclone_host.cli.inapplicable import refuse
 from netclone_host.cli.rack.options import (
     attach_options,
     chosen_attach,
@@ -15,6 +14,7 @@ from netclone_host.cli.rack.options import (
     name_option,
     size_options,
 )
+from netclone_host.cli.usage import refuse
 from netclone_host.rack import build
 from netclone_host.rack.journal import Journal
 

@@ -12,8 +12,8 @@ from typing import Any
 from netclone_host import counters
 from netclone_host.attach import tables as abi
 from netclone_host.attach.clone_ports import pair_devmap
+from netclone_host.attach.loaders import loader_of
 from netclone_host.attach.loaders.base import LoadedObject
-from netclone_host.attach.loaders.choice import loader_of
 from netclone_host.attach.roles import PROGRAMS, Role
 from netclone_host.counters import Hook
 from netclone_host.kernel import netns, tc, xdp
