@@ -44,10 +44,7 @@ def detach(ifname: str) -> Detached:
         namespace = netns.current()
         attachment, had_journal = _of_interface(ifname, namespace)
         if attachment is None:
-            interfaces.find([ifname])  # a missing one has its own error
-            raise UserError(
-                f"NetClone is not attached to {ifname}", hint="'netclone-host status' lists where"
-            )
+            raise recovery.not_attached(ifname)
         _refuse_hidden_pins(attachment, namespace)
         names = recovery.names_now(attachment, namespace)
         with signals_wait():

@@ -118,6 +118,15 @@ def brought_along(ifname: str) -> Attachment | None:
     return None
 
 
+def not_attached(ifname: str) -> UserError:
+    """What to say of an interface with neither attachment nor remains. Raises another UserError if
+    there is no such interface."""
+    interfaces.find([ifname])
+    return UserError(
+        f"NetClone is not attached to {ifname}", hint="'netclone-host status' lists where"
+    )
+
+
 def names_now(attachment: Attachment, namespace: NetnsId) -> list[str]:
     """The present names of the ports; the former name of one that has left."""
     if not attachment.is_of(namespace):

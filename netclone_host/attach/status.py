@@ -15,8 +15,7 @@ from netclone_host.attach.roles import PROGRAMS, Role
 from netclone_host.attach.table_access import pinned_config, pinned_map, pinned_table
 from netclone_host.attach.tables import MapName, Server, ServerConfig, ServerFlag, Slices
 from netclone_host.counters import Hook
-from netclone_host.errors import UserError
-from netclone_host.kernel import interfaces, netns
+from netclone_host.kernel import netns
 from netclone_host.kernel.maps import Map
 
 _U64_BYTES = 8
@@ -39,10 +38,7 @@ def attached_to(ifname: str) -> Attachment:
     if attachment is None:
         if (left := recovery.remains_of(ifname, namespace)) is not None:
             raise left.error()
-        interfaces.find([ifname])
-        raise UserError(
-            f"NetClone is not attached to {ifname}", hint="'netclone-host status' lists where"
-        )
+        raise recovery.not_attached(ifname)
     pins.require_mounted()
     return attachment
 

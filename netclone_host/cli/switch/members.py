@@ -23,6 +23,7 @@ from netclone_host.cli.switch.target import (
     target_options,
     tell_clients,
 )
+from netclone_host.control.xdp.members import has_it_already
 from netclone_host.errors import UserError
 from netclone_host.rack.plan import TRUNK, Plan
 from netclone_host.topology import MAX_SERVERS, PortName, Server
@@ -124,9 +125,9 @@ def _add(
                 ready.add(index)
     if len(ready) == len(switches):
         n_servers = len(switches[0][1].tables().servers)
-        if not all_clients_know(target, n_servers):
-            return n_servers
-        ready = set()  # nothing is left to do: with_server says so
+        if all_clients_know(target, n_servers):
+            raise has_it_already(sid)
+        return n_servers
     desired = {}
     for index, (namespace, switch) in enumerate(switches):
         if index not in ready:

@@ -72,16 +72,20 @@ def without_server(present: SwitchTables, agreed: SwitchTables, sid: int) -> Swi
     return _of(agreed, servers)
 
 
+def has_it_already(sid: int) -> UserError:
+    return UserError(
+        f"the switch already has a server {sid}",
+        hint=f"'netclone-host switch remove-server {sid}' removes it",
+    )
+
+
 def with_server(
     present: SwitchTables, agreed: SwitchTables, sid: int, entry: ServerEntry
 ) -> SwitchTables:
     """The settled tables `agreed` of a switch with a server added, or with the addition of it
     that was killed finished. UserError if that cannot be."""
     if sid in present.servers and not unfinished(present):
-        raise UserError(
-            f"the switch already has a server {sid}",
-            hint=f"'netclone-host switch remove-server {sid}' removes it",
-        )
+        raise has_it_already(sid)
     others = {other: known for other, known in agreed.servers.items() if other != sid}
     for other, known in others.items():
         for what in ("ip4", "ip6", "mac"):
