@@ -28,6 +28,7 @@ VERBS = {
     "rack": "netclone_host.cli.rack",
     "switch": "netclone_host.cli.switch",
     "client": "netclone_host.cli.client",
+    "agent": "netclone_host.cli.agent",
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from netclone_host.control.xdp import read
 from netclone_host.control.xdp.live import LiveSwitch
 from netclone_host.control.xdp.members import unfinished
 
@@ -18,6 +19,8 @@ class Notices:
     racksched: bool
     settled: tuple[int, ...]
     """Servers that the switch will have after any change but the one that was killed."""
+    out_of_use: tuple[int, ...] = ()
+    """Servers whose port was down when the agent last looked."""
 
     def sentences(self) -> list[str]:
         """The same words wherever they are shown."""
@@ -36,6 +39,12 @@ class Notices:
                 "or was killed; repeat it ('add-server', 'remove-server' or 'apply') to finish "
                 f"it, any other change settles the switch with servers {servers}"
             )
+        if self.out_of_use:
+            servers = ", ".join(map(str, self.out_of_use))
+            said.append(
+                f"out of use: servers {servers}, whose ports were down when 'netclone-host agent' "
+                "last looked; it puts them back, also if it is started later"
+            )
         return said
 
 
@@ -46,4 +55,5 @@ def of(switch: LiveSwitch) -> Notices:
         unfinished=unfinished(tables),
         racksched=tables.racksched,
         settled=tuple(sorted(switch.settled().servers)),
+        out_of_use=read.out_of_use(switch.maps),
     )

@@ -47,18 +47,41 @@ def group_table(groups: Map) -> list[tuple[int, int]]:
 
 def address_table(opened: Mapping[str, Map]) -> dict[int, ServerEntry]:
     """Server id -> its row."""
+    rows, ports = table(opened, Server).rows(), ports_of_servers(opened)
+    return {sid: _server_entry(rows[sid], port) for sid, port in ports.items()}
+
+
+def out_of_use(opened: Mapping[str, Map]) -> tuple[int, ...]:
+    """Servers that are no candidates because their port was down (`port_agent`)."""
     rows = enumerate(table(opened, Server).rows())
-    return {sid: _server_entry(row) for sid, row in rows if row.flags & ServerFlag.VALID}
+    return tuple(sid for sid, row in rows if row.flags & ServerFlag.VALID and not row.ifindex)
 
 
-def _server_entry(row: Server) -> ServerEntry:
+def ports_of_servers(opened: Mapping[str, Map]) -> dict[int, int]:
+    """Server id -> index of its port, which the row of one that is out of use does not have; 0
+    where its link was deleted meanwhile."""
+    rows = enumerate(table(opened, Server).rows())
+    ports = {sid: row.ifindex for sid, row in rows if row.flags & ServerFlag.VALID}
+    unknown = {sid for sid, port in ports.items() if not port}
+    for grp, pair in enumerate(group_table(opened[MapName.GROUPS]) if unknown else []):
+        if not unknown:
+            break
+        inner = opened[MapName.CLONE_PORTS].number(grp) if unknown & set(pair) else 0
+        for sid, port in zip(pair, _pair(inner), strict=True) if inner else ():
+            if sid in unknown and port:
+                ports[sid] = port
+                unknown.remove(sid)
+    return ports
+
+
+def _server_entry(row: Server, port: int) -> ServerEntry:
     """The inverse of `encoding.address_entry`."""
     ip4, ip6 = IPv4Address(bytes(row.ip4)), IPv6Address(bytes(row.ip6))
     return ServerEntry(
         mac=bytes(row.mac),
         ip4=ip4 if int(ip4) else None,
         ip6=ip6 if int(ip6) else None,
-        port=port_name(row.ifindex),
+        port=port_name(port),
     )
 
 
@@ -86,12 +109,17 @@ def _read_groups(opened: Mapping[str, Map], n_groups: int, desired: Plan) -> dic
 
 
 def _read_pair(map_id: int) -> Action:
+    first, second = map(port_name, _pair(map_id))
+    return Action(SET, (("first", first), ("second", second)))
+
+
+def _pair(map_id: int) -> list[int]:
+    """Indices of the ports of a group's devmap."""
     devmap = maps.map_by_id(map_id)
     try:
-        first, second = (port_name(value.ifindex) for value in maps.devmap_values(devmap))
+        return [value.ifindex for value in maps.devmap_values(devmap)]
     finally:
         os.close(devmap.fd)
-    return Action(SET, (("first", first), ("second", second)))
 
 
 def _as_desired(found: Action, desired: Action) -> Action:
