@@ -33,8 +33,8 @@ VERBS = {
 
 
 class Group(click.Group):
-    """A group of verbs. Whatever ends one of them is told here: a :class:`NetcloneError`, a
-    refusal of the system or an error of click's as two lines on standard error."""
+    """A group of verbs. Reports whatever ends one of them, a :class:`NetcloneError`, a refusal of
+    the system or an error of click's, in two lines on standard error."""
 
     def make_context(
         self,
@@ -46,11 +46,11 @@ class Group(click.Group):
         try:
             return super().make_context(info_name, args, parent, **extra)
         except click.ClickException as error:
-            # Of a group inside of another the outer one tells.
+            # The outermost group reports.
             if parent is not None or (failed := usage_error(error)) is None:
                 raise
             _fail(failed)
-        except OSError as error:  # such as the help, to a disk that is full
+        except OSError as error:  # such as writing the help to a full disk
             if parent is not None or (refused := refusal(error)) is None:
                 raise
             _fail(refused)
@@ -93,7 +93,7 @@ def _fail(error: NetcloneError) -> NoReturn:
 
 
 class LazyGroup(Group):
-    """A group whose commands are looked up in a table of modules."""
+    """A group that imports a command's module when the command is used."""
 
     def __init__(self, *args: Any, verbs: dict[str, str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -107,7 +107,7 @@ class LazyGroup(Group):
             return None
         module = importlib.import_module(self._verbs[cmd_name])
         name = cmd_name.replace("-", "_")
-        # A verb like "set" would hide a builtin: its function has an underscore more.
+        # A verb like "set" would hide a builtin, so its function is called set_.
         command: click.Command = getattr(module, name, None) or getattr(module, f"{name}_")
         return command
 
@@ -116,15 +116,15 @@ def print_error(error: NetcloneError) -> None:
     """One line on what failed, one on what to do."""
     for what, text in (("error", error.message), ("hint", error.hint)):
         if text:
-            # What the user wrote may have line breaks in it.
+            # What the user wrote may contain line breaks.
             click.echo(f"{what}: {' '.join(text.splitlines())}", err=True)
 
 
 @click.group(cls=LazyGroup, verbs=VERBS, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("-v", "--verbose", is_flag=True, help="Show what libbpf and BCC have to say.")
+@click.option("-v", "--verbose", is_flag=True, help="Show the messages of libbpf and BCC.")
 @click.pass_context
 def main(ctx: click.Context, verbose: bool) -> None:
-    """Attach NetClone to interfaces, and look at what it does there."""
+    """Attach NetClone to interfaces, and see what it does there."""
     ctx.ensure_object(dict)
     ctx.obj["verbose"] = verbose
     if verbose:
@@ -134,7 +134,7 @@ def main(ctx: click.Context, verbose: bool) -> None:
 
 
 def _end_in_order(ctx: click.Context) -> None:
-    """SIGTERM and SIGHUP end a command like SIGINT does: what it has to put back is put back."""
+    """SIGTERM and SIGHUP end a command like SIGINT does: what it must restore is restored."""
     if threading.current_thread() is not threading.main_thread():
         return
 
@@ -142,7 +142,7 @@ def _end_in_order(ctx: click.Context) -> None:
         sys.exit(128 + number)
 
     for number in (signal.SIGTERM, signal.SIGHUP):
-        # Who started us may have had it ignored (nohup).
+        # The parent may have had it ignored (nohup).
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, end)
             ctx.call_on_close(partial(signal.signal, number, signal.SIG_DFL))

@@ -17,8 +17,8 @@ from netclone_host.cli.usage import refuse
 from netclone_host.durations import UNITS_NS, parse_duration_ns
 from netclone_host.errors import UserError
 
-# Parameters that not every role has a use for. (A switch may be told how many servers its
-# topology has, to be sure.)
+# Parameters that do not apply to every role. (A switch accepts the number of servers, as a check of
+# its topology.)
 _ROLES = {
     "server_id": (Role.SERVER,),
     "workers": (Role.SERVER,),
@@ -58,7 +58,7 @@ def _request_timeout_ns(_ctx: click.Context, _param: click.Parameter, value: str
 )
 @click.option("--topology", "topology_path", type=click.Path(path_type=Path), metavar="FILE")
 @click.option("--loader", type=click.Choice(loaders.NAMES), default="auto", show_default=True)
-@click.option("--force", is_flag=True, help="Replace an XDP program that is there already.")
+@click.option("--force", is_flag=True, help="Replace an XDP program that is attached already.")
 @click.option(
     "--request-timeout",
     "request_timeout_ns",
@@ -66,14 +66,14 @@ def _request_timeout_ns(_ctx: click.Context, _param: click.Parameter, value: str
     default="1s",
     show_default=True,
     metavar="TIME",
-    help="A request without an answer is forgotten after this (server).",
+    help="When an unanswered request is forgotten (server).",
 )
 @click.option(
     "--server-timeout",
     "server_timeout_ms",
     type=int,
     metavar="MS",
-    help="A server that owes an answer for longer is taken for failed (switch).",
+    help="When a server that leaves requests unanswered is considered failed (switch).",
 )
 def attach(
     ifnames: tuple[str, ...],
@@ -101,8 +101,8 @@ def attach(
         if Role(role) not in roles:
             refuse(
                 [name],
-                f"says nothing about a {role}",
-                f"leave it away; it is for the role {' or '.join(roles)}",
+                f"does not apply to role {role}",
+                f"omit it; it is for role {' or '.join(roles)}",
             )
     result = api.attach(
         AttachRequest(
@@ -125,7 +125,7 @@ def attach(
 
 
 def report(result: AttachResult) -> None:
-    """What was done, and what the user should know about it."""
+    """Print what was done, and what the user should know about it."""
     attachment = result.attachment
     click.echo(
         f"attached {attachment.role} to {', '.join(attachment.ifnames)}: {attachment.mode} XDP, "

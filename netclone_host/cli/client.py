@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""``netclone-host client set``: tell a running client how many servers there are."""
+"""``netclone-host client set``: change the number of servers of a running client."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def client() -> None:
 @click.argument("ifname", metavar="IFACE")
 @click.option("--servers", "n_servers", type=int, required=True, help="Servers of the rack.")
 def set_(ifname: str, n_servers: int) -> None:
-    """Change the number of servers, and with it the groups that requests are spread over.
+    """Change the number of servers, and so the groups over which requests are spread.
 
-    When a server is removed, tell the clients before the switch; when one is added, after.
+    When you remove a server, tell the clients before the switch; when you add one, after.
     """
     if not MIN_SERVERS <= n_servers <= MAX_SERVERS:
         raise UserError(

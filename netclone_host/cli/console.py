@@ -9,7 +9,7 @@ _PIPE_WIDTH = 160
 
 
 def console() -> Console:
-    """Standard output. A pipe has no width to fit: whole lines where nobody looks at a screen."""
+    """Standard output. Where it is no screen there is no width to fit: lines stay whole."""
     made = Console(soft_wrap=True)
     if not made.is_terminal:
         made.width = _PIPE_WIDTH

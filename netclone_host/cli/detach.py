@@ -11,15 +11,15 @@ from netclone_host.errors import UserError
 
 @click.command()
 @click.argument("ifname", metavar="[IFACE]", required=False)
-@click.option("--gone", is_flag=True, help="Clear what is left where interfaces are gone.")
+@click.option("--gone", is_flag=True, help="Clear what deleted interfaces have left behind.")
 def detach(ifname: str | None, gone: bool) -> None:
     """Take NetClone off IFACE, also after an attach that died half-way.
 
-    A switch is taken off all of its ports: with one of them missing it could not filter
-    the responses that come in there. What others attached stays.
+    A switch leaves all of its ports: with one of them missing it could not filter the
+    responses that arrive there. What others attached stays.
 
-    --gone, without IFACE, clears the pins and journals of interfaces that were deleted, in all
-    network namespaces, also in those that were deleted with them, and pins without a journal.
+    --gone, without IFACE, clears pins and journals of deleted interfaces in all network
+    namespaces, deleted ones included, and pins without a journal.
     """
     if (ifname is None) == (not gone):
         raise UserError(
@@ -35,4 +35,4 @@ def detach(ifname: str | None, gone: bool) -> None:
     detached = api.detach(ifname)
     click.echo(f"detached {detached.role or 'what was left'} from {', '.join(detached.ifnames)}")
     if not detached.had_journal:
-        click.echo("note: there was no journal to go by; a clsact qdisc stays", err=True)
+        click.echo("note: without a journal, a clsact qdisc stays", err=True)

@@ -15,8 +15,8 @@ from netclone_host.attach import requirements
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="A list of records.")
 def doctor(as_json: bool) -> None:
-    """Try everything that NetClone needs on this machine, and say what to do about what is
-    missing. Exit status 1 if something needed is."""
+    """Try everything that NetClone needs of this machine, with a hint for what is missing. Exit
+    status 1 if anything necessary is."""
     findings = requirements.examine()
     if as_json:
         click.echo(json.dumps([dataclasses.asdict(finding) for finding in findings], indent=1))

@@ -27,8 +27,8 @@ _INTERVAL_S = 1.0
 @click.option("--json", "as_json", is_flag=True, help="One record; with --watch one a second.")
 @click.option("--watch", is_flag=True, help="Again every second, until interrupted.")
 def stats(ifname: str, as_json: bool, watch: bool) -> None:
-    """Show why packets went where they went: one counter for each reason, and their sum,
-    which is the number of packets that the hook has seen."""
+    """Show why packets went where they went: a counter for each reason, and their sum, the
+    number of packets that the hook has seen."""
     attachment = status.attached_to(ifname)
     if not watch:
         _show(snapshot(attachment), as_json)
@@ -38,7 +38,7 @@ def stats(ifname: str, as_json: bool, watch: bool) -> None:
 
 
 def snapshot(attachment: Attachment) -> dict[str, Any]:
-    """All counters of an attachment, and the state that belongs to its role."""
+    """All counters of an attachment, with in-flight requests or states, as its role has them."""
     hooks = {
         hook.label: {"packets": counters.total(table), "counters": table}
         for hook, table in status.read_counters(attachment).items()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a switch's tables are to hold, as plain data, and the difference of two such plans.
+"""The desired contents of a switch's tables, as plain data, and the difference of two such plans.
 
-Every switch is described in the same four words: a table, what an entry matches, an
-action, its parameters. A register or an array map is a table matched by index; the
-default action of a P4 table is its entry that matches nothing.
+Four words describe every switch: a table, what an entry matches, an action, its parameters. A
+register or an array map is a table matched by index; the default action of a P4 table is an
+entry that matches nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Fields = tuple[tuple[str, Value], ...]
 
 @dataclass(frozen=True, order=True)
 class Key:
-    """Which entry: the table and what is matched, in the table's order of fields."""
+    """An entry's table and what it matches, in the table's order of fields."""
 
     table: str
     match: Fields = ()
@@ -30,7 +30,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Action:
-    """What the entry says."""
+    """What an entry does."""
 
     name: str
     params: Fields = ()
@@ -41,7 +41,7 @@ class Action:
 
 @dataclass(frozen=True, order=True)
 class Replica:
-    """A member of a multicast group: one copy, out of one port."""
+    """A member of a multicast group: one packet out of one port."""
 
     port: int
     rid: int = 0
@@ -64,7 +64,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Changes:
-    """What turns one plan into another."""
+    """The step from one plan to another."""
 
     insert: Mapping[Key, Action] = field(default_factory=dict)
     modify: Mapping[Key, Action] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class Changes:
         return changed + len(self.multicast) + len(self.delete_multicast)
 
     def lines(self) -> Iterator[str]:
-        """One line a change, for people: + new, ~ changed, - gone."""
+        """One line per change, for people: + new, ~ changed, - gone."""
         yield from (f"- {key}" for key in self.delete)
         yield from (f"- multicast {group}" for group in self.delete_multicast)
         yield from (f"~ {key} = {action}" for key, action in self.modify.items())
@@ -88,7 +88,7 @@ class Changes:
 
 
 def difference(current: Plan, desired: Plan) -> Changes:
-    """What has to be written, and only that: applying a plan twice changes nothing."""
+    """What has to be written and nothing else: applying a plan twice changes nothing."""
     return Changes(
         insert={k: v for k, v in desired.entries.items() if k not in current.entries},
         modify={k: v for k, v in desired.entries.items() if current.entries.get(k, v) != v},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What each data plane has room for, and the check of a plan against it.
+"""How much each data plane has room for, and the check that a plan fits.
 
 The numbers of the P4 programs are mirrored from p4/shared/limits.p4 and the tables'
 declarations; tests/p4/test_lint.py holds them against that text.
@@ -33,7 +33,7 @@ P4_TABLES: Mapping[str, int] = {
     "routes_v4": 512,
     "routes_v6": 512,
 }
-"""Table of the P4 programs (last part of its name) -> entries it is declared for."""
+"""Table of the P4 programs (last part of its name) -> entries that it has room for."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ TOFINO = Limits(P4_TABLES, TOFINO_FILTER_TABLES, multicast_ids=1 << 16, multicas
 
 
 def check(plan: Plan, limits: Limits) -> None:
-    """UserError that names the table and the limit if the plan does not fit."""
+    """UserError, naming table and limit, if the plan does not fit."""
     used = Counter(key.table for key in plan.entries if key.match)
     for table, count in used.items():
         size = limits.tables.get(table.rpartition(".")[2])
@@ -77,7 +77,7 @@ def check(plan: Plan, limits: Limits) -> None:
 
 
 def check_filter_tables(count: int, limits: Limits) -> None:
-    """The filter tables are registers, so their number is compiled in."""
+    """Filter tables are registers: their number is compiled in."""
     if count > limits.filter_tables:
         raise UserError(
             f"register filter has {limits.filter_tables} tables, the topology wants {count}",

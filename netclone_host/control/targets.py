@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The three kinds of switch by name: what each is to hold, and how to reach one."""
+"""The three kinds of switch by name: their plans, and how to reach one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class TargetName(enum.StrEnum):
 
 
 def plan_for(name: TargetName, topology: Topology) -> Plan:
-    """Needs nothing of the switch, nor the switch."""
+    """What a switch of this kind is to hold. Needs no switch."""
     if name is TargetName.XDP:
         from netclone_host.control.xdp.plan import xdp_plan
 
@@ -30,7 +30,7 @@ def plan_for(name: TargetName, topology: Topology) -> Plan:
 
 def connect(name: TargetName, address: str | None) -> Backend:
     """The running switch. `address`: an interface of it (XDP), its Thrift port (BMv2), its
-    gRPC address (Tofino); None is the usual one. UserError if it cannot be reached."""
+    gRPC address (Tofino); None means the usual one. UserError if it cannot be reached."""
     if name is TargetName.XDP:
         from netclone_host.control.xdp.attached import attached_switch
         from netclone_host.control.xdp.switch import XdpSwitch

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Where a rack's servers tell the length of their queue (`--state app`)."""
+"""Where a rack's servers write the length of their queue (`--state app`)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The rack's switch in P4: simple_switch in the switch's namespace, in the bridge's place.
+"""The rack's switch in P4: simple_switch in the switch's namespace, instead of the bridge.
 
-It is found again by its command line, which names the rack's directory, so that `rack down`
-stops it after a crash as well.
+Its command line names the rack's directory, so `rack down` finds and stops it even after a crash.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ _SOURCE = Path(__file__).resolve().parents[2] / "p4" / "v1model" / "netclone.p4"
 _PROGRAM = "netclone.json"
 _START_S, _STOP_S = 30, 5
 
-# simple_switch sends what a host's socket left unfinished; only the sums of NetClone
-# packets are finished by the program.
+# simple_switch sends packets as unfinished as the host's socket left them, but the program
+# completes the checksums of NetClone packets only.
 _HOST_OFFLOADS = (
     "tx-checksum-ip-generic",
     "tx-tcp-segmentation",
@@ -47,7 +46,7 @@ _HOST_OFFLOADS = (
 def check(plan: Plan) -> None:
     """UserError, before anything is built, if this machine cannot run the switch in P4."""
     if len(plan.switches) > 1:
-        raise UserError("a rack pair has XDP switches", hint="leave out --switch bmv2 or --racks")
+        raise UserError("a rack pair has XDP switches", hint="omit --switch bmv2 or --racks")
     for program, package in ((SWITCH, "BMv2 (behavioral-model)"), (COMPILER, "p4c")):
         if shutil.which(program) is None:
             raise UserError(
@@ -83,13 +82,13 @@ def start(plan: Plan, journal: Journal) -> None:
 
 
 def processes(namespace: str, directory: Path) -> list[int]:
-    """The simple_switch that runs a rack's program: its process id, if it runs."""
+    """Process ids of the simple_switch that runs a rack's program."""
     program = str(directory / _PROGRAM).encode()
     return [pid for pid in netns.processes_inside(namespace) if program in _words(pid)]
 
 
 def stop(namespace: str, directory: Path) -> None:
-    """End the simple_switch that runs a rack's program, if it does."""
+    """End the simple_switch that runs a rack's program, if there is one."""
     program = str(directory / _PROGRAM).encode()
     pids = processes(namespace, directory)
     for pid in pids:
@@ -104,7 +103,7 @@ def stop(namespace: str, directory: Path) -> None:
 
 
 def _wait_until_gone(pids: list[int], program: bytes) -> None:
-    """A while: what is still there then holds its links open."""
+    """For a while: a process that stays keeps its links open."""
     deadline = time.monotonic() + _STOP_S
     while any(program in _words(pid) for pid in pids) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -158,7 +157,7 @@ def _wait_for(process: subprocess.Popen[bytes], directory: Path) -> None:
 
 
 def _words(pid: int) -> list[bytes]:
-    """Command line of a process; nothing if it is gone, or a zombie."""
+    """Command line of a process; empty if it is gone, or a zombie."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     except OSError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A rack's running simple_switch: what it has counted, and how its settings are changed."""
+"""A rack's running simple_switch: its counters, and changes of its settings."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from netclone_host.rack import bmv2
 from netclone_host.rack.journal import Journal
 from netclone_host.rack.plan import Plan
 
-_OF_COPY = {"clone_sent", "clone_lost"}
-"""What an XDP switch counts at its other hook: it is of the copy."""
+_OF_CLONE = {"clone_sent", "clone_lost"}
+"""Fates of a clone, which an XDP switch counts at its other hook."""
 
 
 def require_running(plan: Plan) -> None:
@@ -33,7 +33,7 @@ def require_running(plan: Plan) -> None:
 
 
 class Counters:
-    """The program's counters, read through one command line that stays open."""
+    """The program's counters, read through one command line that is kept open."""
 
     def __init__(self, plan: Plan) -> None:
         self._switch = plan.switches[0]
@@ -57,12 +57,12 @@ class Counters:
 
 
 def _hook(name: str) -> counters.Hook:
-    return counters.Hook.CLONE if name in _OF_COPY else counters.Hook.INGRESS
+    return counters.Hook.CLONE if name in _OF_CLONE else counters.Hook.INGRESS
 
 
 @contextmanager
 def switch_as(plan: Plan, *, racksched: bool, cloning: bool, reserve: bool) -> Iterator[None]:
-    """Within the block the switch does so. UserError for a rule that the program lacks."""
+    """Change these settings within the block. UserError for a rule that the program lacks."""
     topology = bmv2.numbered(plan)
     wanted = dataclasses.replace(
         topology,

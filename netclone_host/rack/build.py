@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""`rack up` and `rack down`: make a plan so, and unmake what the journal says was made."""
+"""`rack up` and `rack down`: build a plan, and undo what the journal says was built."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def _silent(_: str) -> None:
 class Leftovers:
     """What `down` found and left alone."""
 
-    namespaces: list[str] = field(default_factory=list)  # of that name, but not this rack's
+    namespaces: list[str] = field(default_factory=list)  # with such a name, but of somebody else
     processes: dict[str, list[int]] = field(default_factory=dict)  # still inside, by namespace
 
 
 def require_root() -> None:
-    """Namespaces, links and programs need it."""
+    """Namespaces, links and programs require it."""
     if os.geteuid() != 0:
         raise UserError("the software rack needs root", hint="run the command with sudo")
 
@@ -41,7 +41,7 @@ def require_root() -> None:
 def up(plan: Plan, options: programs.Options | None, progress: Progress = _silent) -> None:
     """Build the rack, and attach its programs unless `options` is None.
 
-    If any step fails, what was made until then is unmade before the error is raised.
+    If a step fails, everything so far is undone before the error is raised.
     """
     require_root()
     if options is not None and options.bmv2:
@@ -65,7 +65,7 @@ def up(plan: Plan, options: programs.Options | None, progress: Progress = _silen
 
 
 def down(rack: str) -> Leftovers | None:
-    """Remove the rack, whole or in part; None if there was nothing of it."""
+    """Remove the rack, whole or in part; None if there was none."""
     require_root()
     with locked(rack):
         journal = Journal(rack)
@@ -73,9 +73,9 @@ def down(rack: str) -> Leftovers | None:
 
 
 def clear_crashed(rack: str) -> bool:
-    """Remove a rack that a crash left half built; one that is up, or being built, stays."""
+    """Remove a rack that a crash left half built, but not one that is up or being built."""
     require_root()
-    # Who builds a rack holds its lock until it is complete.
+    # Its builder holds the lock until the rack is complete.
     with locked(rack):
         journal = Journal(rack)
         if not journal.exists or journal.complete:
@@ -127,7 +127,7 @@ def _build(plan: Plan, journal: Journal, progress: Progress) -> None:
 
 
 def _undo(journal: Journal) -> Leftovers:
-    """Each action may find its work done already: a `down` that died is simply run again."""
+    """Every action tolerates that its work is done already: a `down` that died is repeated."""
     left = Leftovers()
     records = journal.records()
     known = {
@@ -150,13 +150,13 @@ def _undo(journal: Journal) -> Leftovers:
 
 
 def _remove_namespace(name: str, known: NetnsId | None, left: Leftovers) -> None:
-    """Without an identity in the journal the crash came within its creation: it is ours."""
+    """Without an identity in the journal, the crash interrupted its creation: it is ours."""
     now = netns.identity(name)
     if known is not None and now not in (None, known):
         left.namespaces.append(name)
         return
     if now is not None and (inside := netns.processes_inside(name)):
         left.processes[name] = inside
-        # They keep the namespace alive; its links go all the same.
+        # They keep the namespace alive, but not its links.
         links.delete_pairs(name)
     netns.remove(name)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What `rack up` has created so far, written down before it is created.
+"""What `rack up` has created so far, recorded before it is created.
 
-Each rack has a directory /run/netclone/rack/NAME with the topology and the journal; `rack down`
-undoes the journal backwards. A record is written before its step (so that a crash in the
-middle of it leaves a trace) and, for a namespace, once more after it, with its identity
-(so that a namespace of that name which somebody made later is left alone).
+Each rack has a directory /run/netclone/rack/NAME with its topology and its journal; `rack down`
+undoes the journal backwards. A record precedes its step, so that a crash in the middle leaves a
+trace. A namespace has a second record with its identity after it was created, so that a later
+namespace of the same name is left alone.
 """
 
 from __future__ import annotations
@@ -46,23 +46,23 @@ class Journal:
 
     @property
     def exists(self) -> bool:
-        """Whether anything of the rack may be there."""
+        """Whether anything of the rack may exist."""
         return self.directory.exists()
 
     def begin(self) -> None:
-        """Start the journal of a rack that is not there."""
+        """Start the journal of a new rack."""
         self.directory.mkdir(parents=True)
         self.path.touch()
 
     def record(self, step: str, **values: object) -> None:
-        """Append a record and have it on its way to the file before returning."""
+        """Append a record; it is in the file when this returns."""
         entry: Record = {"step": step, **values}
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
         crash_points.reached(f"rack-{step}-{values.get('name', '')}")
 
     def records(self) -> list[Record]:
-        """All records, oldest first; a last line cut short by a crash is left out."""
+        """All records, oldest first, without a last line that a crash cut short."""
         if not self.path.exists():
             return []
         found = []
@@ -75,7 +75,7 @@ class Journal:
 
     @property
     def complete(self) -> bool:
-        """Whether `rack up` came to its end."""
+        """Whether `rack up` finished."""
         return any(record["step"] == Step.UP for record in self.records())
 
     @property
@@ -84,19 +84,19 @@ class Journal:
         return any(record["step"] == Step.BMV2 for record in self.records())
 
     def end(self) -> None:
-        """Forget the rack, when nothing of it is left."""
+        """Forget the rack, once nothing is left of it."""
         shutil.rmtree(self.directory, ignore_errors=True)
 
 
 @contextmanager
 def locked(rack: str) -> Iterator[None]:
-    """Only one command at a time changes a rack."""
+    """One command at a time changes a rack."""
     RACKS_DIR.mkdir(parents=True, exist_ok=True)
     path = RACKS_DIR / f".{rack}.lock"
     while True:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(fd, fcntl.LOCK_EX)
-        # Whoever held the lock before has unlinked the file: then this is the lock of nobody.
+        # The previous holder unlinked the file: then this lock is of a file that nobody finds.
         if path.exists() and path.stat().st_ino == os.fstat(fd).st_ino:
             break
         os.close(fd)

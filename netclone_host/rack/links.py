@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Links, addresses and neighbours of a rack. Each function works inside one namespace,
+"""Links, addresses and neighbour entries of a rack. Each function works inside one namespace,
 through a netlink socket that was opened there."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MTU = 1500
 _NUD_PERMANENT = 0x80
 _IFA_F_NODAD = 0x02
 
-# A veth pair leaves a VLAN tag beside the frame, where native XDP does not see it.
+# With these, a veth pair keeps VLAN tags outside the frame, where native XDP cannot see them.
 _VLAN_OFFLOADS = (
     "tx-vlan-hw-insert",
     "rx-vlan-hw-parse",
@@ -40,8 +40,8 @@ def open_in(namespace: str) -> IPRoute:
 
 
 def prepare_switch(switch: SwitchNode) -> None:
-    """Bridge that carries what the switch program leaves to Linux."""
-    # The switch is no IPv6 host; on its ports this must be off before they appear.
+    """Make the bridge for packets that the switch program leaves to Linux."""
+    # The switch is no IPv6 host; ports take this setting when they appear.
     _sysctl(switch.netns, "net/ipv6/conf/default/disable_ipv6", 1)
     _sysctl(switch.netns, "net/ipv6/conf/all/disable_ipv6", 1)
     with open_in(switch.netns) as ip:
@@ -113,7 +113,7 @@ def enslave(namespace: str, link: str) -> None:
 
 
 def dissolve_bridge(namespace: str, ports: Iterable[str]) -> None:
-    """Leave the links to a switch that does all the forwarding itself."""
+    """Hand the links to a switch that does all the forwarding itself."""
     with open_in(namespace) as ip:
         for link in ports:
             ip.link("set", index=_index(ip, link), master=0)
@@ -121,9 +121,9 @@ def dissolve_bridge(namespace: str, ports: Iterable[str]) -> None:
 
 
 def introduce(node: Node, others: Iterable[Node]) -> None:
-    """Permanent neighbour entries, so that no measurement waits for address resolution.
+    """Add permanent neighbour entries, so that no measurement waits for address resolution.
 
-    A response comes from whichever server was faster; nothing would confirm the entry of the
+    Responses come from whichever server was faster, so nothing would confirm the entry of the
     server that the client addressed.
     """
     with open_in(node.netns) as ip:
@@ -202,6 +202,6 @@ def delete_pairs(namespace: str) -> None:
                 try:
                     ip.link("del", index=link["index"])
                 except NetlinkError as error:
-                    # Gone with the namespace of its other end, in the meantime.
+                    # It has vanished with the namespace of its other end.
                     if error.code != errno.ENODEV:
                         raise

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What a rack consists of, as plain data: nodes, switches, links and their names.
 
-Nothing here touches the machine; `build.py` makes it so.
+Nothing here touches the machine; `build` does.
 """
 
 from __future__ import annotations

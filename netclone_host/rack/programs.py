@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Attaches the rack's programs, node by node, and reads their counters."""
+"""Attaches the rack's programs, node by node."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from netclone_host.rack.plan import NODE_LINK, Node, Plan, SwitchNode
 
 @dataclass(frozen=True)
 class Options:
-    """What `attach` is told for every node of the rack."""
+    """Options of `attach` for every node of the rack."""
 
     mode: Mode = Mode.AUTO
     loader: str = "auto"
@@ -60,8 +60,8 @@ def attach_all(
 
 def forget(namespace: NetnsId, present: NetnsId | None) -> None:
     """Remove pins and journals of a namespace that is being, or was, removed; filters go with
-    its interfaces. A later namespace with the same inode number keeps its own: `present` is
-    the one that has the name now, or None."""
+    its interfaces. A later namespace with the same inode keeps its own: `present` is the one that
+    has the name now, or None."""
     with locked():
         for attachment in attachments(namespace.inode):
             if attachment.is_of(namespace):
@@ -72,7 +72,7 @@ def forget(namespace: NetnsId, present: NetnsId | None) -> None:
 
 
 def attachment_of(namespace: str) -> Attachment | None:
-    """What is attached to the links of a namespace; None without programs."""
+    """What is attached to the links of a namespace; None if nothing is."""
     identity = netns.identity(namespace)
     if identity is None:
         return None
@@ -161,7 +161,7 @@ def _switch_request(plan: Plan, switch: SwitchNode, options: Options) -> AttachR
 
 
 def _mount_bpffs() -> None:
-    """Mount the BPF file system where there is none, as systemd would have; it stays."""
+    """Mount the BPF file system if it is missing, as systemd would have done; it stays."""
     if pins.is_mounted():
         return
     path = pins.bpffs()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What racks there are and what they consist of, read back from their journals."""
+"""The racks of this machine and what they consist of, read from their journals."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def plan_of(rack: str) -> Plan:
 
 
 def require_namespace(plan: Plan, node: str) -> None:
-    """`UserError` if somebody else removed the namespace of a node."""
+    """`UserError` if somebody removed the namespace of a node."""
     if not netns.is_namespace(plan.namespace(node)):
         raise UserError(
             f"the namespace of {node} is gone",

@@ -66,8 +66,8 @@ def test_option_of_another_role(
 ) -> None:
     refused(
         "attach", host, "--role", *words,
-        error=f"{option} says nothing about a {words[0]}",
-        hint=f"it is for the role {role}",
+        error=f"{option} does not apply to role {words[0]}",
+        hint=f"omit it; it is for role {role}",
     )  # fmt: skip
 
 

@@ -22,5 +22,5 @@ def rack() -> None:
     """A rack of namespaces: clients c1.., servers s1.. and the switch sw.
 
     Build it with "up", run any program in it with "exec", measure with "run", and remove
-    it with "down". Several racks live side by side under different names (--name).
+    it with "down". Racks of different names (--name) coexist.
     """

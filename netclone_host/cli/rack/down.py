@@ -12,7 +12,7 @@ from netclone_host.rack import build
 @click.command()
 @name_option
 def down(rack: str) -> None:
-    """Remove the rack, also one that a crash left half built; nothing else is touched."""
+    """Remove the rack, even one that a crash left half built, and nothing else."""
     left = build.down(rack)
     if left is None:
         click.echo(f"rack '{rack}' is not up")

@@ -55,7 +55,7 @@ def size_options(command: _Command) -> _Command:
         click.option(
             "--workers",
             metavar="W[,W...]",
-            help=f"Workers a server has, or one number for each.  [default: {DEFAULT_WORKERS}]",
+            help=f"Workers per server, or one number for each.  [default: {DEFAULT_WORKERS}]",
         ),
         click.option(
             "--clients",
@@ -77,7 +77,7 @@ def size_options(command: _Command) -> _Command:
 def chosen_topology(
     topology_path: Path | None, n_servers: int | None, n_clients: int | None, workers: str | None
 ) -> Topology:
-    """The file's topology, or the default one of the size asked for."""
+    """The topology of the file, or the default one of the given size."""
     if topology_path is not None:
         if (n_servers, n_clients, workers) != (None, None, None):
             raise UserError(
@@ -115,7 +115,7 @@ def attach_options(command: _Command) -> _Command:
             type=click.Choice(["inflight", "app"]),
             default="inflight",
             show_default=True,
-            help="Who knows the length of a server's queue: its program or the application.",
+            help="Who knows the length of a server's queue: its program, or the application.",
         ),
         click.option(
             "--loader",

@@ -29,20 +29,20 @@ DEFAULT_LOADS = "0.1,0.3,0.5,0.7"
 @click.option("--schemes", default=DEFAULT_SCHEMES, show_default=True, help="Joined by commas.")
 @click.option("--service", default="exp:25us", show_default=True, help="Service times.")
 @click.option(
-    "--jitter", default="0.01x15", show_default=True, help="PxM: share P takes M times as long."
+    "--jitter", default="0.01x15", show_default=True, help="PxM: a share P takes M times as long."
 )
 @click.option(
-    "--loads", default=DEFAULT_LOADS, show_default=True, help="Utilisation by one copy of each."
+    "--loads", default=DEFAULT_LOADS, show_default=True, help="Utilisation without clones."
 )
 @click.option("--duration", default="5s", show_default=True, help="Measured window of each run.")
 @click.option("--warmup", help="Sent before the window, not measured.  [default: duration / 5]")
 @click.option(
     "--time-scale",
     type=float,
-    help="Service times and latencies are stretched so many times.  [default: calibrated]",
+    help="How far service times and latencies are stretched.  [default: calibrated]",
 )
-@click.option("--seed", default=1, show_default=True, help="Of arrivals and service times.")
-@click.option("--repeats", default=1, show_default=True, help="Repetitions of everything.")
+@click.option("--seed", default=1, show_default=True, help="Seed of arrivals and service times.")
+@click.option("--repeats", default=1, show_default=True, help="Repetitions of every run.")
 @click.option("--json", "json_path", type=click.Path(path_type=Path), help="Write records here.")
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Directory for summary, CSV and picture."
@@ -70,8 +70,8 @@ def run(
 ) -> None:
     """Measure schemes at several loads and print a table.
 
-    Uses the rack NAME if it is up; else one is built, and removed at the end.
-    Latencies and rates are those of unstretched time. Answered + unanswered = sent.
+    Uses the rack NAME if it is up; otherwise builds one and removes it at the end.
+    Latencies and rates are in unstretched time. Answered + unanswered = sent.
     """
     # Imported here: numpy and the C code are needed by this verb only.
     from loadgen.rack.run import run_rack
@@ -99,7 +99,7 @@ def run(
         refuse(
             ("mode", "loader", "state"),
             f"comes too late: the rack '{rack}' is up",
-            "take it down first, or give another --name",
+            "take it down first, or use another --name",
         )
     options = chosen_attach(mode, loader, state)
     sizes = (topology_path, n_servers, n_clients, workers)

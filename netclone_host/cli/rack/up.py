@@ -23,7 +23,7 @@ from netclone_host.rack.plan import make_plan
 @name_option
 @size_options
 @attach_options
-@click.option("--racks", "n_racks", default=1, show_default=True, help="1, or 2 with a trunk.")
+@click.option("--racks", "n_racks", default=1, show_default=True, help="1, or 2 joined by a trunk.")
 @click.option(
     "--switch",
     type=click.Choice(["xdp", "bmv2"]),
@@ -31,7 +31,7 @@ from netclone_host.rack.plan import make_plan
     show_default=True,
     help="The switch: XDP programs, or the P4 program in BMv2's simple_switch.",
 )
-@click.option("--no-attach", is_flag=True, help="Build the namespaces, attach no program.")
+@click.option("--no-attach", is_flag=True, help="Build the namespaces only.")
 def up(
     rack: str,
     topology_path: Path | None,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""``netclone-host switch``: look at a running switch, and change it under traffic."""
+"""``netclone-host switch``: inspect a running switch, and change it under traffic."""
 
 from __future__ import annotations
 
@@ -18,4 +18,4 @@ VERBS = {
 
 @click.group(cls=LazyGroup, verbs=VERBS)
 def switch() -> None:
-    """Look at a running switch, and change it under traffic."""
+    """Inspect a running switch, and change it under traffic."""

@@ -28,7 +28,7 @@ from netclone_host.topology import Topology, load
 )
 @click.option(
     "--address",
-    help="Which one: an interface of it (xdp), its Thrift port (bmv2), its gRPC address (tofino).",
+    help="An interface of it (xdp), its Thrift port (bmv2), or its gRPC address (tofino).",
 )
 @click.option(
     "--without-server",
@@ -36,7 +36,7 @@ from netclone_host.topology import Topology, load
     type=int,
     multiple=True,
     metavar="ID",
-    help="Leave this server out, as if it were not in the file: it has failed.",
+    help="Ignore this server of the file, because it has failed.",
 )
 @click.option("--dry-run", is_flag=True, help="Print all entries; needs no switch.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -48,10 +48,10 @@ def apply(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Write what TOPOLOGY says into a switch: entries, multicast groups, registers.
+    """Bring a switch to TOPOLOGY: entries, multicast groups, registers.
 
-    Only differences are written: applied twice, the second time changes nothing. With a
-    server left out the groups are counted anew; tell the clients the new number of servers.
+    Only differences are written: a second run changes nothing. Without a server, the groups are
+    renumbered; tell the clients the new number of servers.
     """
     topology = without(load(topology_file), failed)
     name = TargetName(target)
@@ -71,8 +71,8 @@ def apply(
 
 
 def without(topology: Topology, failed: tuple[int, ...]) -> Topology:
-    """The topology with these servers gone. UserError if there are no such servers, or if
-    fewer than two are left."""
+    """The topology without these servers. UserError if they are not in it, or if fewer than two
+    are left."""
     for server_id in failed:
         topology.server(server_id)
     servers = tuple(server for server in topology.servers if server.id not in failed)

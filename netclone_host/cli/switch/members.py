@@ -28,7 +28,7 @@ from netclone_host.errors import UserError
 from netclone_host.rack.plan import TRUNK, Plan
 from netclone_host.topology import MAX_SERVERS, PortName, Server
 
-# Requests that a client had stamped just before it was told may still be on their way.
+# Requests that clients stamped just before they were told may still be on their way.
 _ON_THE_WAY_S = 0.05
 
 
@@ -46,14 +46,14 @@ def _sentence(target: Target, told: int, n_servers: int) -> str:
 @target_options
 @click.argument("sid", metavar="ID", type=int)
 def remove_server(rack: str | None, port: str | None, sid: int) -> None:
-    """Take a server out of a running switch: no request is sent to it any more.
+    """Take a server out of a running switch: it receives no more requests.
 
-    The other servers are paired anew and the groups counted from 1, so clients must
-    know the smaller number; those of a rack are told here, before the switch.
+    The remaining servers form new groups, numbered from 1, so clients must know the smaller
+    number; those of a rack are told here, before the switch.
     """
     target = target_of(rack, port)
     with changing_switches(target) as switches:
-        # Of two racks the first may have been done by a command that was killed.
+        # A command that was killed may have finished the first of two racks.
         left = [pair for pair in switches if sid in pair[1].tables().servers] or switches
         desired = []
         for namespace, switch in left:
@@ -75,9 +75,9 @@ def remove_server(rack: str | None, port: str | None, sid: int) -> None:
 @click.option("--ip4", help="Its IPv4 address.")
 @click.option("--ip6", help="Its IPv6 address.")
 @click.option("--mac", help="Its MAC address.")
-@click.option("--switch-port", help="The switch's port that it sits behind.")
+@click.option("--switch-port", help="The switch port that it sits behind.")
 @click.option(
-    "--topology", "path", type=click.Path(path_type=Path), help="Take all that from here."
+    "--topology", "path", type=click.Path(path_type=Path), help="Read all that from here."
 )
 def add_server(
     rack: str | None,
@@ -91,7 +91,7 @@ def add_server(
 ) -> None:
     """Let a running switch send requests to one more server.
 
-    In a rack, a server of its topology that was removed comes back by its id alone.
+    In a rack, the id is enough to bring back a server of its topology that was removed.
     """
     if not 0 <= sid < MAX_SERVERS:
         raise UserError(f"server id {sid} is out of range", hint=f"give 0 to {MAX_SERVERS - 1}")
@@ -115,8 +115,8 @@ def add_server(
 def _add(
     target: Target, switches: Switches, sid: int, entry_at: Callable[[int], ServerEntry]
 ) -> int:
-    """Add the server to every switch, or to none if one of them cannot have it; the number of
-    servers then. What a command that was killed had done is not done again."""
+    """Add the server to every switch, or to none if one of them refuses; returns the number of
+    servers. What a command that was killed had done is not repeated."""
     entries = [entry_at(index) for index in range(len(switches))]
     ready = set()
     for index, (namespace, switch) in enumerate(switches):
@@ -159,9 +159,10 @@ def _given(
 
 
 def _port_at(plan: Plan | None, index: int, port: PortName) -> PortName:
-    """The port as a switch of the rack has it: what sits behind another one is behind the trunk.
+    """The port as a switch of the rack sees it: whatever sits behind another one is behind the
+    trunk.
 
-    UserError if no switch of a rack of several has it, or all: behind which, has to be known."""
+    UserError if, in a rack of several switches, not exactly one of them has the port."""
     if plan is None or len(plan.switches) == 1:
         return port
     ports = [node.ports(plan) for node in plan.switches]
@@ -175,7 +176,7 @@ def _port_at(plan: Plan | None, index: int, port: PortName) -> PortName:
 
 
 def _refuse_addresses_of_clients(plan: Plan | None, sid: int, entry: ServerEntry) -> None:
-    """UserError where a rack's client would get the requests; elsewhere no client is known."""
+    """UserError if a rack's client would receive the requests; elsewhere no client is known."""
     for client in plan.clients if plan else []:
         theirs = {"ip4": client.ip4, "ip6": client.ip6, "mac": mac_bytes(client.mac)}
         for what, value in theirs.items():
@@ -187,7 +188,7 @@ def _refuse_addresses_of_clients(plan: Plan | None, sid: int, entry: ServerEntry
 
 
 def _from_topology(plan: Plan | None, index: int, path: Path | None, sid: int) -> ServerEntry:
-    """The entry of a topology file, or of the rack as this one of its switches sees it."""
+    """The entry from a topology file, or from the rack as this switch sees it."""
     if path is not None:
         return _entry(topology_file.load(path).server(sid))
     if plan is None:

@@ -13,12 +13,18 @@ from netclone_host.topology import check_server_timeout
 
 @click.command(name="set")
 @target_options
-@click.option("--racksched/--no-racksched", default=None, help="Shorter queue, or first candidate.")
-@click.option("--server-timeout", "timeout_ms", type=int, help="In ms; 0 detects no failures.")
+@click.option(
+    "--racksched/--no-racksched",
+    default=None,
+    help="Choose the shorter queue, or the first candidate.",
+)
+@click.option(
+    "--server-timeout", "timeout_ms", type=int, help="In ms; 0 disables failure detection."
+)
 def set_(
     rack: str | None, port: str | None, racksched: bool | None, timeout_ms: int | None
 ) -> None:
-    """Change settings of a running switch; they hold from the next packet on."""
+    """Change settings of a running switch, from the next packet on."""
     if racksched is None and timeout_ms is None:
         raise UserError(
             "nothing to set", hint="give --racksched, --no-racksched or --server-timeout MS"

@@ -21,19 +21,19 @@ from netclone_host.topology import DEFAULT_CAPACITY, MAX_SERVERS
 
 _MIB = 1 << 20
 _FEW_GROUPS = 42
-"""Of seven servers: shown without being asked for."""
+"""Those of seven servers are shown without --groups."""
 _GROUPS_A_LINE = 6
 
 
 @click.command()
 @target_options
-@click.option("--groups", "with_groups", is_flag=True, help="List every group, also of many.")
-@click.option("--memory", "with_memory", is_flag=True, help="State the memory of the tables.")
+@click.option("--groups", "with_groups", is_flag=True, help="List every group, however many.")
+@click.option("--memory", "with_memory", is_flag=True, help="Show the memory of the tables.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a switch.")
 def show(
     rack: str | None, port: str | None, with_groups: bool, with_memory: bool, as_json: bool
 ) -> None:
-    """Show groups, addresses, states, owed answers and filter tables of a running switch."""
+    """Show groups, addresses, states, unanswered requests and filter tables of a switch."""
     with opened_switches(target_of(rack, port)) as switches:
         for namespace, switch in switches:
             with inside(namespace):
@@ -48,7 +48,7 @@ def show(
 
 
 def describe(switch: LiveSwitch, noticed: Notices) -> dict[str, Any]:
-    """Everything that the tables say, as plain data."""
+    """All that the tables hold, as plain data."""
     tables = switch.tables()
     now_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     timed = tables.server_timeout_ns > 0
@@ -86,7 +86,7 @@ def describe(switch: LiveSwitch, noticed: Notices) -> dict[str, Any]:
 
 
 def describe_memory(switch: LiveSwitch) -> dict[str, Any]:
-    """Bytes: this switch as the kernel counts it, and two sizes by their tables."""
+    """Bytes of this switch as the kernel counts them, and of two sizes by their tables."""
     plain = memory.tables_memory(DEFAULT_CAPACITY, 2, 1 << FILTER_SLOTS_LOG2)
     largest = memory.tables_memory(MAX_SERVERS, 2, 1 << FILTER_SLOTS_LOG2)
     counted = memory.counted_by_kernel(switch.attachment)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Which switch a ``switch`` verb means: the one of this namespace, or of a rack."""
+"""The switch that a ``switch`` verb means: that of this namespace, or of a rack."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from netclone_host.kernel import netns
 from netclone_host.rack.plan import Plan, check_rack_name
 
 Switches = list[tuple[str | None, LiveSwitch]]
-"""Each with the namespace that it has to be used in; None is the present one."""
+"""Each with the namespace in which it must be used; None is the present one."""
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
 class Target:
-    """A switch, and the clients beside it as far as they are on this machine."""
+    """A switch, and its clients as far as they are on this machine."""
 
     namespaces: tuple[str | None, ...]
     """Namespaces of the switches; None is the present one."""
@@ -40,8 +40,8 @@ class Target:
 def target_options(command: _Command) -> _Command:
     """--rack and --port; `target_of` takes both."""
     for option in (
-        click.option("--rack", "rack", help="The switch of this rack, with its clients."),
-        click.option("--port", "port", help="A port of the switch, where there are several."),
+        click.option("--rack", "rack", help="The switch of this rack, and its clients."),
+        click.option("--port", "port", help="A port of the switch, if there are several switches."),
     ):
         command = option(command)
     return command
@@ -72,14 +72,14 @@ def _inside(namespace: str | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def changing_switches(target: Target) -> Iterator[Switches]:
-    """The same as `opened_switches`, for a change: one at a time, from reading to writing."""
+    """`opened_switches` for a change: one change at a time, from reading to writing."""
     with journal.locked(), opened_switches(target) as switches:
         yield switches
 
 
 @contextlib.contextmanager
 def opened_switches(target: Target) -> Iterator[Switches]:
-    """All switches of the target, with the namespace that each has to be used in."""
+    """All switches of the target, each with the namespace in which it must be used."""
     with contextlib.ExitStack() as stack:
         switches: Switches = []
         for namespace in target.namespaces:
@@ -95,7 +95,7 @@ def inside(namespace: str | None) -> contextlib.AbstractContextManager[None]:
 
 
 def tell_clients(target: Target, n_servers: int) -> int:
-    """Set the number of servers at the target's clients; how many there were."""
+    """Set the number of servers at the target's clients; returns how many clients there are."""
     told = 0
     for attachment in _each_client(target):
         live.set_client_servers(attachment, n_servers)
@@ -104,7 +104,7 @@ def tell_clients(target: Target, n_servers: int) -> int:
 
 
 def all_clients_know(target: Target, n_servers: int) -> bool:
-    """Whether the target's clients draw the groups of that many servers."""
+    """Whether the target's clients know that number of servers."""
     return all(
         current_settings.client_servers(attachment) == n_servers
         for attachment in _each_client(target)
@@ -112,7 +112,7 @@ def all_clients_know(target: Target, n_servers: int) -> bool:
 
 
 def _each_client(target: Target) -> Iterator[Attachment]:
-    """The clients beside the switch, each while its namespace is entered."""
+    """The clients of the switch, each while inside its namespace."""
     for namespace in target.client_namespaces:
         with netns.entered(namespace):
             for left in status.remains():

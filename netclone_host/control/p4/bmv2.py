@@ -25,8 +25,8 @@ _REGISTERS = ("fdb",)
 
 
 class Bmv2Switch:
-    """One running simple_switch. `read` comes before `write`: it learns the handles by
-    which BMv2 names what it holds."""
+    """One running simple_switch. Call `read` before `write`: it learns the handles that BMv2
+    gives to entries."""
 
     def __init__(self, cli: RuntimeCli) -> None:
         self._cli = cli

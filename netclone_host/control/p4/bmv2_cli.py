@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""BMv2's runtime command line: run commands, and read what it prints."""
+"""BMv2's runtime command line: runs commands and parses what it prints."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEFAULT_PORT = 9090
 _TIMEOUT_S = 60
 _PROMPT = b"RuntimeCmd: "
 _AHEAD = 64
-"""Commands sent before their answers are read: neither pipe fills up."""
+"""Commands sent before their answers are read, so few that neither pipe fills up."""
 _REFUSALS = re.compile(r"^(Invalid .*|Error: .*|.*[Uu]nknown syntax.*)$", re.MULTILINE)
 
 
@@ -35,7 +35,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Node:
-    """A member of a multicast group: copies of one replication id."""
+    """A node of a multicast group: a replication id and its ports."""
 
     handle: int
     rid: int
@@ -43,8 +43,8 @@ class Node:
 
 
 class RuntimeCli(Closeable):
-    """Talks to one running simple_switch through its Thrift port. The command line is started
-    with the first command and ends with this object."""
+    """Talks to one running simple_switch through its Thrift port. The first command starts the
+    command line, which ends with this object."""
 
     def __init__(self, port: int = DEFAULT_PORT) -> None:
         self._port = port

@@ -16,24 +16,24 @@ MULTICAST_FLOOD = 1
 MULTICAST_OF_SERVER = 0x100
 """The group of a first server: this bit and its id."""
 REPLICA_CLONE = 1
-"""Replication id of the copy."""
+"""Replication id of the clone."""
 FDB_SLOTS = 4096
 
 
 @dataclass(frozen=True)
 class Target:
-    """In what BMv2 and Tofino differ."""
+    """How BMv2 and Tofino differ."""
 
     name: str
     limits: limits.Limits
     clone_port: int
-    """Where the copy of a cloned request goes to come back."""
+    """The port through which the clone comes back for its second pass."""
     has_forwarding_cache: bool
     """Whether the program learns clients itself."""
     fixed_filter_slots: bool
-    """Whether the slots of a filter table are compiled in."""
+    """Whether the number of slots of a filter table is compiled in."""
     unknown_host: Action
-    """Default action for a destination that nobody knows."""
+    """Default action for an unknown destination."""
 
 
 BMV2 = Target(
@@ -62,7 +62,7 @@ _FDB = "fdb"
 
 
 def p4_plan(topology: Topology, target: Target) -> Plan:
-    """Everything the program needs to serve this rack. UserError if it does not fit."""
+    """All tables that the program needs for this rack. UserError if they do not fit."""
     _check_rules(topology)
     limits.check_filter_tables(topology.switch.filter_tables, target.limits)
     _check_filter_slots(topology, target)
@@ -186,7 +186,7 @@ def _host_ports(topology: Topology) -> list[tuple[str, int]]:
 
 
 def port_number(port: int | str, owner: str) -> int:
-    """The port of a P4 switch is a number; a link name is for XDP."""
+    """P4 switches have port numbers; link names are for XDP."""
     if isinstance(port, int):
         return port
     if port.isdecimal():
@@ -198,7 +198,7 @@ def port_number(port: int | str, owner: str) -> int:
 
 
 def _check_rules(topology: Topology) -> None:
-    """Rules of docs/data-plane.md that the P4 programs do not have."""
+    """Refuse the rules of docs/data-plane.md that the P4 programs lack."""
     if topology.switch.server_timeout_ms:
         raise UserError(
             "the P4 programs do not detect failed servers",

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Tofino: the plan through BfRt, the gRPC interface of the switch's SDE.
 
-Every call goes to all pipelines at once (pipe 0xffff): tables of all of them hold the
-same, so that a packet finds its entries wherever it comes in. The client library is the
-SDE's own; it is imported only when a switch is to be spoken to.
+Every call addresses all pipelines (pipe 0xffff): their tables hold the same entries, so that a
+packet finds them wherever it enters. The client library is the SDE's own; it is imported
+only when a switch is connected.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class TofinoSwitch:
             )
 
     def _exclude(self, port: int) -> None:
-        """No copy of a flooded frame goes back: its exclusion id is the port it came by."""
+        """A flooded frame does not go back: its exclusion id is the port that it came by."""
         prune = self._info.table_get(_PRUNE)
         ports = prune.make_data([self.client.DataTuple("$DEV_PORT", int_arr_val=[port])])
         prune.entry_mod(self.target, [self._one_key(prune, "$MULTICAST_L2_XID", port)], [ports])

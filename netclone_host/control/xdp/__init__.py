@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The XDP switch: tables in maps, changed while packets go on."""
+"""The XDP switch: tables in maps, changed under traffic."""

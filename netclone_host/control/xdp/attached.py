@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Which attached XDP switch is meant, where a command does not have to name it."""
+"""The attached XDP switch that a command means without having to name it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from netclone_host.kernel import netns
 
 
 def attached_switch(ifname: str | None, option: str) -> Attachment:
-    """The switch that `ifname` is a port of, or the only one of this network namespace.
+    """The switch with port `ifname`, or the only one of this network namespace.
 
-    UserError if there is none, or several; `option` is what the user names a port with."""
+    UserError if there is none, or several; `option` is the user's way to name a port."""
     if ifname is not None:
         attachment = status.attached_to(ifname)
         if attachment.role != Role.SWITCH:

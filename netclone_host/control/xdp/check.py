@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a plan asks of an XDP switch that its maps, or its namespace, do not have: all of it is
-asked before anything is written."""
+"""Whether a plan fits an XDP switch, its maps and its namespace: checked before anything is
+written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from netclone_host.topology import PortName
 
 
 def interfaces(written: Mapping[Key, Action]) -> dict[PortName, int]:
-    """Index of every port that is to be written. UserError if this namespace lacks one."""
+    """Index of every port in the plan. UserError if this namespace lacks one."""
     names: set[PortName] = {port_of(key.match) for key in of_table(written, MapName.PORTS)}
     for table in (MapName.SERVERS, MapName.FDB):
         names |= {port_of(action.params) for action in of_table(written, table).values()}
@@ -40,7 +40,7 @@ def interfaces(written: Mapping[Key, Action]) -> dict[PortName, int]:
 
 
 def check_room(maps: Mapping[str, Map], written: Mapping[Key, Action]) -> None:
-    """Maps keep the size they were attached with."""
+    """Maps keep the size that they had when attached."""
     for table in (MapName.GROUPS, MapName.CLONE_PORTS):
         room = maps[table].max_entries
         highest = max((number(key) for key in of_table(written, table)), default=0)
@@ -61,7 +61,7 @@ def check_room(maps: Mapping[str, Map], written: Mapping[Key, Action]) -> None:
 
 
 def check_ports(table: Map, ports: Mapping[PortName, int]) -> None:
-    """The array of ports is indexed by interface, and was sized for those of the attach."""
+    """The array of ports is indexed by interface and sized for those that attach knew."""
     for name, ifindex in ports.items():
         if ifindex >= table.max_entries:
             raise UserError(

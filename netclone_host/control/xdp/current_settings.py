@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What attached programs go by now: their maps may have been changed since they were attached."""
+"""The present settings of attached programs, which may have changed since attach."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from netclone_host.topology import MAX_SERVERS
 
 
 def client_servers(attachment: Attachment) -> int:
-    """How many servers a client draws groups of."""
+    """The number of servers that a client knows."""
     n_groups = pinned_config(attachment, ClientConfig).n_groups
     return next(n for n in range(MAX_SERVERS + 1) if n * (n - 1) >= n_groups)
 
 
 def look(attachment: Attachment) -> tuple[dict[str, Any], Notices | None]:
-    """The settings that a command may have changed, and what an operator should know of a
-    switch. Nothing of either where the maps cannot be seen."""
+    """The settings that a command may have changed, and what an operator should know about a
+    switch; neither if the maps cannot be seen."""
     try:
         if attachment.role == Role.CLIENT:
             return {"servers": client_servers(attachment)}, None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Ports whose link was deleted while the switch ran: its tables keep their indices.
 
-Such a port can be neither named nor written any more, and the other ports do not depend on it.
+Such a port can be neither named nor written any more; other ports do not depend on it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import socket
 
 
 class GonePort(str):
-    """What the tables know of it, in the words that people read; no link has such a name."""
+    """What the tables know about it, as people read it; no link has such a name."""
 
     __slots__ = ("ifindex",)
     ifindex: int

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A plan's entries for the XDP switch <-> what its maps hold.
+"""Entries of a plan for the XDP switch <-> the contents of its maps.
 
-The words of a plan (`entries`) are text and numbers; maps hold structures (`attach.tables`).
+A plan (`entries`) has text and numbers; maps hold structures (`attach.tables`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from netclone_host.topology import PortName
 
 
 def of_table(entries: Mapping[Key, Action], table: str) -> dict[Key, Action]:
-    """Those of one table."""
+    """The entries of one table."""
     return {key: action for key, action in entries.items() if key.table == table}
 
 
 def number(key: Key) -> int:
-    """Index of the entry: what it matches."""
+    """Index of the entry: the number that it matches."""
     return int(key.match[0][1])
 
 
@@ -59,8 +59,8 @@ def config_fields(config: tables.SwitchConfig) -> Fields:
 
 
 def config_value(fields: Fields, *, generic: bool) -> tables.SwitchConfig:
-    """`generic` is the attachment's, and no topology's. HOLD is never written: with a whole
-    configuration the groups agree with their devmaps."""
+    """`generic` comes from the attachment, not the topology. HOLD is never written: with a
+    complete configuration the groups agree with their devmaps."""
     values = dict(fields)
     flags = tables.SwitchFlag.of(
         racksched=bool(values["racksched"]),

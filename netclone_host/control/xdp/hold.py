@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Groups are renumbered while packets go on, and none of them gets a mixture.
+"""Renumbers groups under traffic, so that no packet sees a mixture of old and new.
 
-A packet reads its group and, a moment later, the group's devmap; were one of them old
-and the other new, original and clone would leave by the wrong ports. So cloning is held
-while both are rewritten, and all running programs are waited for before and after:
-meanwhile each request goes to one server, and none is lost.
+A packet reads its group and, a moment later, the group's devmap. If one were old and the other
+new, original and clone would leave by the wrong ports. So cloning is held while both are
+rewritten, and the running programs are awaited before and after: meanwhile each request goes to
+one server, and none is lost.
 
-A process that is killed in there leaves HOLD set, and rightly so: the tables may disagree.
-HOLD is part of what the switch is compared by, so the next change makes them agree and
-takes it away (`switch`).
+A process killed in between leaves HOLD set, rightly: the tables may disagree. HOLD counts as a
+difference to any plan, so the next change makes the tables agree and clears it (`switch`).
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ from netclone_host.kernel.maps import Map
 
 @contextlib.contextmanager
 def cloning_held(configs: Table[SwitchConfig], clone_ports: Map) -> Iterator[None]:
-    """Rewrite groups inside. A configuration written inside must carry HOLD as well.
+    """Rewrite groups within the block. A configuration written there must keep HOLD.
 
-    UserError if the kernel refuses something inside: HOLD stays then."""
+    UserError if the kernel refuses something in there; then HOLD stays."""
     try:
         _set_hold(configs, True)
         _wait_for_programs(clone_ports)
@@ -53,8 +52,8 @@ def _set_hold(configs: Table[SwitchConfig], hold: bool) -> None:
 
 
 def _wait_for_programs(table: Map) -> None:
-    """The kernel returns from an update of an array of maps when every program that was
-    running has ended. Entry 0 is no group's."""
+    """An update of an array of maps returns when every program that was running has ended. No
+    group has entry 0."""
     devmap = pair_devmap()
     try:
         table.update(0, devmap.fd)

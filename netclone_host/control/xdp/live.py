@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A switch that is running: what its tables hold, and the next state of them.
+"""A running switch: what its tables hold, and what they are to hold next.
 
-Changes are written by `switch`, in an order that packets may see.
+`switch` writes the changes, in an order in which packets may see them.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ class LiveSwitch:
         return table(self.maps, SwitchConfig)[0]
 
     def held(self) -> bool:
-        """Nothing is cloned: a change is under way, or was killed (`control.hold`)."""
+        """Whether nothing is cloned: a change is under way, or was killed (`hold`)."""
         return bool(self.config().flags & SwitchFlag.HOLD)
 
     def health(self, sid: int) -> Health:
         return table(self.maps, Health)[sid]
 
     def queue_length(self, sid: int) -> int:
-        """What the state table says: waiting requests in the last response."""
+        """The state table: waiting requests according to the last response."""
         return self.maps[MapName.STATE].number(sid)
 
     def tables(self) -> SwitchTables:
@@ -89,16 +89,16 @@ class LiveSwitch:
         )
 
     def ports(self) -> list[str]:
-        """What the attached links are called now."""
+        """Present names of the attached links."""
         return recovery.names_now(self.attachment, netns.current())
 
     def capacity(self) -> int:
-        """Servers whose groups the group table has room for."""
+        """The number of servers whose groups fit the group table."""
         room = self.maps[MapName.GROUPS].max_entries - 1
         return next(n for n in range(MAX_SERVERS, 0, -1) if n * (n - 1) <= room)
 
     def settled(self) -> SwitchTables:
-        """The same, and after a change that was killed what is left of it (`members`)."""
+        """The same; after a change that was killed, what is left of it (`members`)."""
         pairs = read.group_table(self.maps[MapName.GROUPS])[1:]
         written = list(itertools.takewhile(lambda pair: pair[0] != pair[1], pairs))
         return members.settled(self.tables(), written)
@@ -116,7 +116,7 @@ class LiveSwitch:
     def set(
         self, *, racksched: bool | None = None, server_timeout_ns: int | None = None
     ) -> SwitchTables:
-        """Change what takes effect with the next packet; returns what the switch holds then."""
+        """Change settings from the next packet on; returns what the switch holds then."""
         tables = self.settled()
         if racksched is not None:
             tables = replace(tables, racksched=racksched)
@@ -126,23 +126,23 @@ class LiveSwitch:
         return tables
 
     def apply(self, desired: SwitchTables) -> None:
-        """Bring the switch to the plan, under traffic. UserError, before anything is
-        written, for a plan that does not fit it."""
+        """Bring the switch to the plan, under traffic. UserError, before anything is written, if
+        the plan does not fit."""
         self._checked(desired)
         backend.apply(XdpSwitch(self.attachment), tables_plan(desired))
 
     def server(self, sid: int) -> ServerEntry | None:
-        """The entry of a server that takes part in all groups; None also while a change of the
-        servers is unfinished."""
+        """The entry of a server; None if there is none, or while a change of the servers is
+        unfinished."""
         tables = self.tables()
         return None if members.unfinished(tables) else tables.servers.get(sid)
 
     def without_server(self, sid: int) -> SwitchTables:
-        """The present tables with a server removed; UserError if that cannot be."""
+        """The present tables with a server removed; UserError if that is impossible."""
         return self._checked(members.without_server(self.tables(), self.settled(), sid))
 
     def with_server(self, sid: int, entry: ServerEntry) -> SwitchTables:
-        """The present tables with a server added; UserError if that cannot be."""
+        """The present tables with a server added; UserError if that is impossible."""
         return self._checked(members.with_server(self.tables(), self.settled(), sid, entry))
 
     def _checked(self, desired: SwitchTables) -> SwitchTables:
@@ -155,7 +155,7 @@ class LiveSwitch:
             )
         attached = self.ports()
         for sid, server in desired.servers.items():
-            # One whose link was deleted is no reason to refuse what concerns the others.
+            # A server whose link was deleted is no reason to refuse changes of others.
             if server.port not in attached and not isinstance(server.port, GonePort):
                 raise UserError(
                     f"server {sid} sits behind port {server.port}, which the switch is not "
@@ -175,8 +175,8 @@ def opened(attachment: Attachment) -> Iterator[LiveSwitch]:
 
 
 def set_client_servers(attachment: Attachment, n_servers: int) -> None:
-    """Tell a client how many servers there are: the range that it draws GRP from. Call with
-    the journal locked."""
+    """Tell a client the number of servers, and so the range of GRP. Call with the journal
+    locked."""
     crash_points.reached("tell-client")
     with pinned_table(attachment, ClientConfig) as configs:
         config = configs[0]

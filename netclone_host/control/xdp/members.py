@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Servers come and go: the next state of a switch's tables, also after a change that was killed.
+"""Servers come and go: the next tables of a switch, even after a change that was killed.
 
-A change writes new servers' addresses first, then the groups, then how many of them there are,
-and takes old groups and servers out last (`switch`). One that was killed in between leaves
-tables that do not agree (`unfinished`); how far it had come is read off the groups, so that the
-next change, of whatever kind, starts from tables that do agree (`settled`).
+A change writes the addresses of new servers first, then the groups, then the number of groups,
+and removes old groups and servers last (`switch`). If it is killed in between, the tables
+disagree (`unfinished`). The groups tell how far it had come, so the next change, whatever it is,
+starts from tables that agree (`settled`).
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ Pair = tuple[int, int]
 
 
 def unfinished(tables: SwitchTables) -> bool:
-    """The groups are not those of the servers: a change of the servers was killed."""
+    """Whether the groups are not those of the servers: a change of the servers was killed."""
     return tables.groups != _groups(tables.servers)
 
 
 def settled(tables: SwitchTables, written: list[Pair]) -> SwitchTables:
-    """The tables of the largest set of servers whose groups are all there.
+    """The tables of the largest set of servers whose groups are complete.
 
-    A server that a killed change was to add is in if its groups were written, and out if only
-    its address was; one that was to go is out if the others were numbered anew, else in.
-    Either way no client draws a group that there is not: clients are told last of a server that
-    comes, and first of one that goes.
+    A server that a killed change was adding is in if its groups were written, and out if only its
+    address was; one that was being removed is out if the others were renumbered, otherwise in.
+    Either way no client draws a missing group: clients learn last about a server that comes,
+    and first about one that goes.
     """
     return _of(tables, {sid: tables.servers[sid] for sid in whole(tables.servers, written)})
 
 
 def whole(servers: Collection[int], written: list[Pair]) -> list[int]:
-    """The largest set of servers whose groups are all there; all of them if there is none.
+    """The largest set of servers whose groups are complete; all servers if there is none.
 
     `written` are the groups from GRP 1 on as the group table has them, in range or not."""
     for n_servers in range(len(servers), 1, -1):
@@ -56,8 +56,8 @@ def _groups(servers: Iterable[int]) -> dict[int, Pair]:
 
 
 def without_server(present: SwitchTables, agreed: SwitchTables, sid: int) -> SwitchTables:
-    """The settled tables `agreed` of a switch with a server removed, or with the removal of it
-    that was killed finished. UserError if that cannot be."""
+    """The settled tables `agreed` of a switch with a server removed; also finishes its removal
+    that was killed. UserError if that is impossible."""
     if sid not in present.servers:
         raise UserError(
             f"the switch has no server {sid}",
@@ -82,8 +82,8 @@ def has_it_already(sid: int) -> UserError:
 def with_server(
     present: SwitchTables, agreed: SwitchTables, sid: int, entry: ServerEntry
 ) -> SwitchTables:
-    """The settled tables `agreed` of a switch with a server added, or with the addition of it
-    that was killed finished. UserError if that cannot be."""
+    """The settled tables `agreed` of a switch with a server added; also finishes its addition
+    that was killed. UserError if that is impossible."""
     if sid in present.servers and not unfinished(present):
         raise has_it_already(sid)
     others = {other: known for other, known in agreed.servers.items() if other != sid}

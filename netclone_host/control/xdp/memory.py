@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""How much memory a switch's tables take: from their sizes, and from the kernel's own count."""
+"""The memory of a switch's tables: computed from their sizes, and as the kernel counts it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from netclone_host.kernel import libbpf, maps
 from netclone_host.kernel.maps import Map
 
 _WORD = 8
-# What a DEVMAP of two entries takes beside its two pointers: struct bpf_dtab and two
+# What a DEVMAP of two entries takes besides its two pointers: struct bpf_dtab and two
 # struct bpf_dtab_netdev (kernel 6.1 to 6.18: about this much, rounded to slab sizes).
 _PAIR_DEVMAP_BYTES = 704
 _PAIRS = "devmaps of port pairs"
@@ -44,7 +44,7 @@ _SCRATCH_BYTES = 1024  # struct nc_scratch of xdp/targets/kernel.h
 
 @dataclass(frozen=True)
 class TableMemory:
-    """One table: entries, and bytes of all of them."""
+    """One table: its entries, and the bytes of all of them."""
 
     name: str
     entries: int
@@ -52,7 +52,7 @@ class TableMemory:
 
 
 def _array(name: str, entries: int, value_size: int) -> TableMemory:
-    """An ARRAY map keeps its values at multiples of eight bytes."""
+    """An ARRAY map aligns its values to eight bytes."""
     return TableMemory(name, entries, entries * (-(-value_size // _WORD) * _WORD))
 
 
@@ -61,8 +61,8 @@ def _per_cpu(name: str, entries: int, value_size: int) -> TableMemory:
 
 
 def tables_memory(n_servers: int, filter_tables: int, filter_slots: int) -> list[TableMemory]:
-    """Tables of a switch with room for `n_servers`, each behind a port of its own. Room for
-    ports: that of the first 1023 interfaces."""
+    """Tables of a switch with room for `n_servers`, each behind a port of its own, and for the
+    first 1023 interfaces."""
     groups = n_servers * (n_servers - 1)
     return [
         _array(MapName.GROUPS, groups + 1, ctypes.sizeof(tables.Group)),
@@ -85,7 +85,7 @@ def tables_memory(n_servers: int, filter_tables: int, filter_slots: int) -> list
 
 
 def counted_by_kernel(attachment: Attachment) -> dict[str, int]:
-    """Bytes of each table of a running switch, as the kernel has them on its books."""
+    """Bytes of each table of a running switch, as the kernel accounts them."""
     counted = {}
     for name in _MAPS:
         with pinned_map(attachment, name) as table:
@@ -96,7 +96,7 @@ def counted_by_kernel(attachment: Attachment) -> dict[str, int]:
 
 
 def _inner_bytes(outer: Map) -> int:
-    """The maps in an array of maps, which are all of one size; groups may share one."""
+    """The maps in an array of maps, all of one size; groups may share one."""
     ids = set(memoryview(outer.values()).cast("I")) - {0}
     for number in ids:
         with contextlib.suppress(FileNotFoundError):  # replaced just now

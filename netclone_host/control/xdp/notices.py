@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What an operator should know of a running switch: it is not as its topology has it."""
+"""What an operator should know about a switch that differs from its topology."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from netclone_host.control.xdp.members import unfinished
 
 @dataclass(frozen=True)
 class Notices:
-    """What a change of the switch leaves behind when it is killed, and while it is at work."""
+    """Traces of a change of the switch that is at work, or was killed."""
 
     cloning_held: bool
     unfinished: bool
     racksched: bool
     settled: tuple[int, ...]
-    """Servers that the switch will have after any change but the one that was killed."""
+    """Servers of the switch after any change but the one that was killed."""
     out_of_use: tuple[int, ...] = ()
     """Servers whose port was down when the agent last looked."""
 
     def sentences(self) -> list[str]:
-        """The same words wherever they are shown."""
+        """The same words wherever the notices are shown."""
         said = []
         if self.cloning_held:
             verb = f"switch set --{'' if self.racksched else 'no-'}racksched"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Topology -> the maps of the XDP switch, in the words that all switches share.
+"""Topology -> the maps of the XDP switch, as a plan like that of any switch.
 
-Ports stay names: which interfaces they are is the business of the machine that has them.
+Ports are names: only the machine that has the interfaces knows their indices.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def xdp_plan(topology: Topology) -> Plan:
 
 
 def tables_plan(tables: SwitchTables) -> Plan:
-    """The same, of tables that need not come from a topology file."""
+    """The same for tables that need not come from a topology file."""
     return Plan(dict(_entries(tables)))
 
 
@@ -67,7 +67,7 @@ def tables_config(tables: SwitchTables) -> Fields:
 
 
 def server_fields(server: ServerEntry) -> Fields:
-    """A row of the address table; an address that there is not is left out."""
+    """A row of the address table, without missing addresses."""
     fields: Fields = (("mac", server.mac.hex(":")), ("port", server.port))
     if server.ip4 is not None:
         fields += (("ip4", str(server.ip4)),)

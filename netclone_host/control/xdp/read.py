@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a running XDP switch holds, read through its pinned maps in the words of a plan."""
+"""What a running XDP switch holds, read from its pinned maps as a plan."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from netclone_host.kernel.maps import Map
 
 
 def read(opened: Mapping[str, Map], desired: Plan) -> Plan:
-    """Of what the data plane writes too (the forwarding cache), and of ports, only what
+    """In what the data plane writes, too (the forwarding cache), and among ports, only what
     `desired` names."""
     config = table(opened, SwitchConfig)[0]
     entries = {Key(MapName.SWITCH_CONFIG, (("index", 0),)): Action(SET, config_fields(config))}
@@ -39,8 +39,8 @@ def read(opened: Mapping[str, Map], desired: Plan) -> Plan:
 
 
 def group_table(groups: Map) -> list[tuple[int, int]]:
-    """Both candidates of each GRP from 0 on, in range or not; what was never written, as
-    GRP 0, names one server twice."""
+    """Both candidates of each GRP from 0 on, in range or not; a group that was never written, such
+    as GRP 0, names one server twice."""
     words = memoryview(groups.values()).cast("H")
     return list(zip(words[::2], words[1::2], strict=True))
 
@@ -86,7 +86,7 @@ def _server_entry(row: Server, port: int) -> ServerEntry:
 
 
 def _read_groups(opened: Mapping[str, Map], n_groups: int, desired: Plan) -> dict[Key, Action]:
-    """Those in range, and what a change that was killed left beyond: no packet gets there."""
+    """Groups in range, and what a killed change left beyond, where no packet gets."""
     pairs = group_table(opened[MapName.GROUPS])
     last = max((grp for grp, (first, second) in enumerate(pairs) if first != second), default=0)
     entries = {}
@@ -123,7 +123,7 @@ def _pair(map_id: int) -> list[int]:
 
 
 def _as_desired(found: Action, desired: Action) -> Action:
-    """The kernel takes a deleted link out of the devmaps, so which one it was is lost."""
+    """The kernel removes a deleted link from the devmaps, so its index is lost."""
 
     def one(mine: tuple[str, Value], theirs: tuple[str, Value]) -> tuple[str, Value]:
         both_gone = isinstance(mine[1], GonePort) and isinstance(theirs[1], GonePort)
@@ -133,7 +133,7 @@ def _as_desired(found: Action, desired: Action) -> Action:
 
 
 def _behind_gone_ports(desired: Plan) -> dict[Key, Action]:
-    """Entries that lead to a port that is gone cannot be written, and nothing misses them."""
+    """Entries that lead to a deleted port cannot be written, and nothing needs them."""
     ports = {key: port_of(key.match) for key in desired.table(MapName.PORTS)}
     ports |= {key: port_of(action.params) for key, action in desired.table(MapName.FDB).items()}
     return {key: desired.entries[key] for key, port in ports.items() if isinstance(port, GonePort)}
@@ -145,7 +145,7 @@ def _read_ports(ports: Map) -> dict[Key, Action]:
 
 
 def _read_fdb(fdb: Map, desired: Plan) -> dict[Key, Action]:
-    """Of the servers only: what was learned is the data plane's."""
+    """Servers only: the data plane owns what it has learned."""
     entries = {}
     for key in desired.table(MapName.FDB):
         word = fdb.number(number(key))

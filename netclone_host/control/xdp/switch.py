@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A running XDP switch: the plan through its pinned maps, while packets go on.
+"""A running XDP switch: brings its pinned maps to a plan, under traffic.
 
-Order matters where a packet can look in between: a group never names a server that is
-not in the address table, GRP is never in range before its group is written, and nothing is
-cloned while a group and its devmap may disagree (`control.hold`).
+The order matters, because packets may look in between: a group never names a server that the
+address table lacks, GRP is never in range before its group is written, and nothing is cloned
+while a group and its devmap may disagree (`hold`).
 """
 
 from __future__ import annotations
@@ -86,11 +86,11 @@ class XdpSwitch:
 
 
 def _forget(opened: Mapping[str, Map], changes: Changes, before: SwitchConfig) -> None:
-    """What was known of an earlier server of the same id does not hold for a new one; and what
-    servers owed before failures were looked for has not been cleared since by their answers."""
+    """Reset what was known of an earlier server with the id of a new one; and, when failure
+    detection is switched on, all unanswered requests, which nobody has cleared before."""
     written = {**changes.modify, **changes.insert}
     new = {number(key) for key in of_table(written, MapName.SERVERS)}
-    # A removal that was killed may have left the server's row, and no group.
+    # A killed removal may have left the server's row, but no group.
     new |= read.address_table(opened).keys() - _asked(opened, before)
     for sid in new:
         opened[MapName.STATE].update(sid, 0)
@@ -103,8 +103,8 @@ def _forget(opened: Mapping[str, Map], changes: Changes, before: SwitchConfig) -
 
 
 def _asked(opened: Mapping[str, Map], before: SwitchConfig) -> set[int]:
-    """Servers that take part: those of the groups in range; where a change was killed that was
-    writing these, those whose groups are all there."""
+    """Servers that take part: those of the groups in range or, if a change was killed while writing
+    these, those whose groups are complete."""
     pairs = read.group_table(opened[MapName.GROUPS])[1:]
     if before.flags & SwitchFlag.HOLD:
         return set(members.whole(read.address_table(opened), pairs))
@@ -117,7 +117,7 @@ def _write_addresses(
     ports: Mapping[PortName, int],
     program: Callable[[], int],
 ) -> None:
-    """Where servers are, before any group names them."""
+    """Write where servers are, before any group names them."""
     servers = {
         number(key): server_entry(action.params)
         for key, action in of_table(written, MapName.SERVERS).items()
@@ -141,7 +141,7 @@ def _write_groups(
     ports: Mapping[PortName, int],
     program: Callable[[], int],
 ) -> None:
-    """The groups and the ports that they leave by, while nothing is cloned."""
+    """Write the groups and the ports that they leave by, while nothing is cloned."""
     groups = {
         number(key): Group(*(int(value) for _, value in action.params))
         for key, action in of_table(written, MapName.GROUPS).items()
@@ -162,7 +162,7 @@ def _write_groups(
 
 
 def _delete(opened: Mapping[str, Map], keys: tuple[Key, ...]) -> None:
-    """After the configuration: what is taken out is out of range by now. Servers last."""
+    """Called after the configuration is written, so the groups are out of range. Servers last."""
     for name in (MapName.CLONE_PORTS, MapName.GROUPS, MapName.SERVERS):
         numbers = [number(key) for key in keys if key.table == name]
         if name == MapName.CLONE_PORTS:
@@ -174,7 +174,7 @@ def _delete(opened: Mapping[str, Map], keys: tuple[Key, ...]) -> None:
 
 @contextlib.contextmanager
 def _clone_program(outer: Map) -> Iterator[Callable[[], int]]:
-    """Gives a file descriptor of the program that marks clones, to whom it is asked for."""
+    """Yields a function that opens the program that marks clones, when it is needed."""
     with contextlib.ExitStack() as stack:
 
         @functools.cache
@@ -187,7 +187,7 @@ def _clone_program(outer: Map) -> Iterator[Callable[[], int]]:
 
 
 def _clone_program_id(outer: Map) -> int:
-    """The program that marks clones is kept by the devmaps that run it."""
+    """The devmaps that run the program keep it alive, and know its id."""
     for key in outer.each_key():
         inner_id = outer.number(key)
         if not inner_id:
