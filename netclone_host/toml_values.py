@@ -85,9 +85,9 @@ class Reader:
             raise self._fail(key, f"an integer of {low} to {high}")
         return value
 
-    def integer_or_off(self, key: str, low: int, high: int) -> int:
-        """0 (the default) or an integer of low .. high."""
-        value = self.table.get(key, 0)
+    def integer_or_off(self, key: str, low: int, high: int, default: int = 0) -> int:
+        """0 or an integer of low .. high."""
+        value = self.table.get(key, default)
         if type(value) is not int or (value != 0 and not low <= value <= high):
             raise self._fail(key, f"0 (off) or an integer of {low} to {high}")
         return value

@@ -56,6 +56,7 @@ MAX_WORKERS = 65535
 # The data plane's clock has the resolution of a kernel tick, 1 to 10 ms: a shorter timeout would
 # expire with the next tick, however soon that comes.
 MIN_SERVER_TIMEOUT_MS, MAX_SERVER_TIMEOUT_MS = 10, 3_600_000
+DEFAULT_STATE_TIMEOUT_MS = 1000  # as the request timeout of the servers
 MAX_FILE_BYTES = 1 << 20
 """Limit for a topology file; 256 servers and 100 clients take a twentieth of it."""
 
@@ -76,6 +77,9 @@ class Switch:
     server_timeout_ms: int = 0
     cloning: bool = True
     reserve: bool = False
+    state_timeout_ms: int = DEFAULT_STATE_TIMEOUT_MS
+    clone_share_max: int = 0
+    """Percent of the requests; 0: no cap."""
 
 
 @dataclass(frozen=True)
@@ -228,6 +232,13 @@ def _switch(table: toml_values.Table, n_servers: int) -> Switch:
         ),
         cloning=read.boolean("cloning", default=True),
         reserve=read.boolean("reserve", default=False),
+        state_timeout_ms=read.integer_or_off(
+            "state_timeout_ms",
+            MIN_SERVER_TIMEOUT_MS,
+            MAX_SERVER_TIMEOUT_MS,
+            default=DEFAULT_STATE_TIMEOUT_MS,
+        ),
+        clone_share_max=read.integer("clone_share_max", 0, 100, default=0),
     )
 
 

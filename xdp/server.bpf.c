@@ -14,7 +14,7 @@ NC_XDP(nc_server_in)
 		return XDP_PASS;
 	reason = nc_server_ingress(NC_ENV, cfg, &frame);
 	nc_count(NC_ENV, NC_HOOK_INGRESS, reason);
-	if (reason == NC_CTR_dropped_server_busy)
+	if (reason == NC_CTR_dropped_server_busy || reason == NC_CTR_dropped_from_server_port)
 		return XDP_DROP;
 	if (nc_unlikely(cfg->flags & NC_HOST_XSK) &&
 	    (reason == NC_CTR_request_admitted || reason == NC_CTR_clone_admitted))

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import ctypes
+from ipaddress import IPv4Address, IPv6Address
 
 from netclone_host.attach import tables
 from netclone_host.attach.settings import (
     ClientSettings,
+    HostAddresses,
     ServerEntry,
     ServerSettings,
     SwitchTables,
@@ -31,7 +33,9 @@ def switch_config(switch: SwitchTables, *, generic: bool) -> tables.SwitchConfig
         n_filter_tables=switch.filter_tables,
         filter_mask=switch.filter_slots - 1,
         switch_id=switch.switch_id,
+        clone_share=switch.clone_share,
         server_timeout_ns=switch.server_timeout_ns,
+        state_timeout_ns=switch.state_timeout_ns,
     )
 
 
@@ -48,8 +52,22 @@ def server_config(settings: ServerSettings) -> tables.ServerConfig:
     return config
 
 
+def host(known: HostAddresses) -> tables.Host:
+    """More addresses than there is room for count as none known: any will do."""
+    value = tables.Host(mac=_octets(known.mac))
+    for kind, field in ((IPv4Address, value.ip4), (IPv6Address, value.ip6)):
+        of_kind = [address for address in known.addresses if isinstance(address, kind)]
+        if len(of_kind) <= tables.MAX_ADDRESSES:
+            for place, address in enumerate(of_kind):
+                field[place] = _octets(address.packed)
+    return value
+
+
 def client_config(settings: ClientSettings) -> tables.ClientConfig:
+    flags = 0 if settings.switch_id is None else tables.HostFlag.SWITCH_ID
     return tables.ClientConfig(
+        flags=flags,
+        switch_id=settings.switch_id or 0,
         ports=tables.Ports.of(settings.ports),
         n_groups=settings.n_groups,
         n_filter_tables=settings.filter_tables,
@@ -57,13 +75,15 @@ def client_config(settings: ClientSettings) -> tables.ClientConfig:
     )
 
 
-def address_entry(server: ServerEntry, ifindex: int) -> tables.Server:
-    """The row of a server behind the interface of this index."""
+def address_entry(server: ServerEntry, ifindex: int, max_frame: int = 0) -> tables.Server:
+    """The row of a server behind the interface of this index, which sends frames up to
+    max_frame bytes; 0: not known."""
     return tables.Server(
         flags=tables.ServerFlag.VALID,
         ifindex=ifindex,
         ip4=_octets(server.ip4.packed if server.ip4 else bytes(4)),
         mac=_octets(server.mac),
+        max_frame=max_frame,
         ip6=_octets(server.ip6.packed if server.ip6 else bytes(16)),
     )
 
@@ -79,7 +99,8 @@ def fdb_slot(mac: bytes) -> int:
 
 
 def fdb_entry(mac: bytes, ifindex: int) -> int:
-    return int.from_bytes(mac, "big") << 16 | ifindex
+    """A word of the cache that is never learned over."""
+    return int.from_bytes(mac, "big") << 16 | ifindex | tables.FDB_FIXED
 
 
 def timeout_slices(timeout_ns: int) -> tuple[int, int]:

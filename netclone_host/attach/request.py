@@ -13,6 +13,7 @@ from netclone_host.attach.loaders.base import LoadedObject
 from netclone_host.attach.roles import Role
 from netclone_host.attach.settings import (
     ClientSettings,
+    HostAddresses,
     ServerSettings,
     SwitchTables,
     switch_tables,
@@ -92,9 +93,9 @@ class Job:
         """Fill the tables for this mode."""
         match self.settings:
             case ServerSettings():
-                filling.fill_server(loaded, self.settings)
+                filling.fill_server(loaded, self.settings, _known(ifindex_of))
             case ClientSettings():
-                filling.fill_client(loaded, self.settings)
+                filling.fill_client(loaded, self.settings, _known(ifindex_of))
             case SwitchTables():
                 ports: dict[PortName, int] = {name: index for name, index in ifindex_of.items()}
                 generic = mode is XdpMode.GENERIC
@@ -125,6 +126,12 @@ class Job:
                     "racksched": switch.racksched,
                     "ports": list(switch.ports),
                 }
+
+
+def _known(ifindex_of: Mapping[str, int]) -> HostAddresses:
+    """A host has one interface."""
+    (ifindex,) = ifindex_of.values()
+    return filling.known_addresses(ifindex)
 
 
 def check_request(request: AttachRequest) -> Job:
@@ -235,6 +242,7 @@ def _client(request: AttachRequest) -> Job:
             ports=_ports(request),
             filter_tables=_filter_tables(request),
             duplicate_window_ns=request.duplicate_window_ns,
+            switch_id=request.topology.switch.id if request.topology else None,
         ),
     )
 

@@ -38,10 +38,16 @@ class SwitchTables:
     cloning: bool
     reserve: bool
     server_timeout_ns: int
+    state_timeout_ns: int
+    """A state that has not changed for so long is forgotten; 0: never."""
+    clone_share: int
+    """Of the requests, in 1/65536, may be cloned; 0: any."""
     capacity: int
     groups: dict[int, tuple[int, int]]
     """GRP -> ids of the first and the second candidate (GrpT)."""
     servers: dict[int, ServerEntry]
+    clients: dict[bytes, PortName]
+    """MAC address -> port, of the clients that the topology names."""
 
     @property
     def n_groups(self) -> int:
@@ -70,13 +76,25 @@ def switch_tables(topology: Topology) -> SwitchTables:
         cloning=switch.cloning,
         reserve=switch.reserve,
         server_timeout_ns=switch.server_timeout_ms * 1_000_000,
+        state_timeout_ns=switch.state_timeout_ms * 1_000_000,
+        clone_share=switch.clone_share_max * 65536 // 100,
         capacity=switch.capacity,
         groups=topology.groups(),
         servers={
             server.id: ServerEntry(mac_bytes(server.mac), server.ip4, server.ip6, server.port)
             for server in topology.servers
         },
+        clients={mac_bytes(client.mac): client.port for client in topology.clients},
     )
+
+
+@dataclass(frozen=True)
+class HostAddresses:
+    """What a host is called on its wire; a packet for another is not looked at."""
+
+    mac: bytes = bytes(6)
+    """All 0: not known."""
+    addresses: tuple[IPv4Address | IPv6Address, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -100,6 +118,8 @@ class ClientSettings:
     ports: tuple[int, ...]
     filter_tables: int
     duplicate_window_ns: int
+    switch_id: int | None = None
+    """Of the client's ToR, which claims its requests; None: not known."""
 
     @property
     def n_groups(self) -> int:

@@ -24,6 +24,11 @@ INFLIGHT_SLOTS_LOG2 = 16
 INFLIGHT_SLICES = 8
 ANSWERED_SLOTS_LOG2 = 16
 DEFAULT_PORT_ENTRIES = 1024
+MAX_ADDRESSES = 4
+FDB_FIXED = 1 << 56
+"""In a word of FDB: never learned over."""
+PORT_CLIENT = 1
+"""In PORT_ROLES: a client is behind it, and no server."""
 
 
 class MapName(enum.StrEnum):
@@ -42,6 +47,8 @@ class MapName(enum.StrEnum):
     REQUESTS = "nc_requests"
     ATTEMPTS = "nc_attempts"
     FDB = "nc_fdb"
+    PORT_ROLES = "nc_port_roles"
+    CLONE_TOKENS = "nc_clone_tokens"
     PORTS = "nc_ports"
     CLONE_PORTS = "nc_clone_ports"
     PAIR_PORTS = "nc_pair_ports"
@@ -87,6 +94,7 @@ class ServerFlag(enum.IntFlag):
 class HostFlag(enum.IntFlag):
     XSK = 1
     RESERVE = 2
+    SWITCH_ID = 4
 
 
 class StateSource(enum.IntEnum):
@@ -117,8 +125,11 @@ class SwitchConfig(ctypes.Structure):
         ("filter_mask", c_uint32),
         ("switch_id", c_uint16),
         ("reserved", c_uint16),
-        ("reserved2", c_uint32),
+        ("clone_share", c_uint32),
+        ("longest_frame", c_uint32),
         ("server_timeout_ns", c_uint64),
+        ("state_timeout_ns", c_uint64),
+        ("secret", c_uint64),
     ]
 
 
@@ -134,7 +145,7 @@ class Server(ctypes.Structure):
         ("ifindex", c_uint32),
         ("ip4", c_uint8 * 4),
         ("mac", c_uint8 * 6),
-        ("reserved", c_uint16),
+        ("max_frame", c_uint16),
         ("ip6", c_uint8 * 16),
     ]
 
@@ -144,7 +155,19 @@ class Health(ctypes.Structure):
         ("owing_since_ns", c_uint64),
         ("probed_ns", c_uint64),
         ("owed", c_uint32),
-        ("reserved", c_uint32),
+        ("passed_over_for", c_uint32),
+        ("passed_over_since_ns", c_uint64),
+    ]
+
+
+class Host(ctypes.Structure):
+    """What a host knows of itself; all 0: not known. Addresses are bytes in network order."""
+
+    _fields_ = [
+        ("mac", c_uint8 * 6),
+        ("reserved", c_uint16),
+        ("ip4", c_uint8 * 4 * MAX_ADDRESSES),
+        ("ip6", c_uint8 * 16 * MAX_ADDRESSES),
     ]
 
 
@@ -158,6 +181,7 @@ class ServerConfig(ctypes.Structure):
         ("slices", c_uint32),
         ("n_filter_tables", c_uint32),
         ("flags", c_uint32),
+        ("host", Host),
     ]
 
 
@@ -192,11 +216,12 @@ class ClientConfig(ctypes.Structure):
         ("n_filter_tables", c_uint32),
         ("flags", c_uint32),
         ("duplicate_window_ns", c_uint64),
+        ("secret", c_uint64),
+        ("host", Host),
+        ("switch_id", c_uint16),
+        ("reserved", c_uint16),
+        ("reserved2", c_uint32),
     ]
-
-
-class Answered(ctypes.Structure):
-    _fields_ = [("fingerprint", c_uint64), ("seen_ns", c_uint64)]
 
 
 # The map that has values of a kind.
@@ -209,7 +234,6 @@ MAP_OF: dict[type[ctypes.Structure], MapName] = {
     Slices: MapName.SLICES,
     Reserve: MapName.RESERVE,
     ClientConfig: MapName.CLIENT_CONFIG,
-    Answered: MapName.ANSWERED,
 }
 # C name -> mirror, for the test that compares them.
 STRUCTURES: dict[str, type[ctypes.Structure]] = {
@@ -222,7 +246,7 @@ STRUCTURES: dict[str, type[ctypes.Structure]] = {
     "nc_slices": Slices,
     "nc_reserve": Reserve,
     "nc_client_config": ClientConfig,
-    "nc_answered": Answered,
+    "nc_host": Host,
 }
 CONSTANTS: dict[str, int] = {
     "NC_MAX_SERVERS": MAX_SERVERS,
@@ -238,6 +262,9 @@ CONSTANTS: dict[str, int] = {
     "NC_INFLIGHT_SLICES": INFLIGHT_SLICES,
     "NC_ANSWERED_SLOTS_LOG2": ANSWERED_SLOTS_LOG2,
     "NC_DEFAULT_PORT_ENTRIES": DEFAULT_PORT_ENTRIES,
+    "NC_MAX_ADDRESSES": MAX_ADDRESSES,
+    "NC_FDB_FIXED": FDB_FIXED,
+    "NC_PORT_CLIENT": PORT_CLIENT,
     "NC_SWITCH_RACKSCHED": SwitchFlag.RACKSCHED,
     "NC_SWITCH_GENERIC": SwitchFlag.GENERIC,
     "NC_SWITCH_NO_CLONES": SwitchFlag.NO_CLONES,
@@ -245,6 +272,7 @@ CONSTANTS: dict[str, int] = {
     "NC_SERVER_VALID": ServerFlag.VALID,
     "NC_HOST_XSK": HostFlag.XSK,
     "NC_HOST_RESERVE": HostFlag.RESERVE,
+    "NC_HOST_SWITCH_ID": HostFlag.SWITCH_ID,
     "NC_STATE_INFLIGHT": StateSource.INFLIGHT,
     "NC_STATE_APP": StateSource.APP,
 }

@@ -10,8 +10,9 @@ import fcntl
 import os
 import socket
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,42 @@ def _of(link: Any) -> Interface:
         is_up=bool(link["flags"] & _IFF_UP),
         has_carrier=bool(link["flags"] & _IFF_LOWER_UP),
     )
+
+
+@dataclass(frozen=True)
+class LinkAddresses:
+    mac: bytes
+    """All 0 where the link has none."""
+    addresses: tuple[IPv4Address | IPv6Address, ...]
+    has_master: bool
+    """It is a port of a bridge or bond."""
+
+
+def addresses(ifindex: int) -> LinkAddresses:
+    with IPRoute() as route:
+        link = route.get_links(ifindex)[0]
+        found = [entry.get_attr("IFA_ADDRESS") for entry in route.get_addr(index=ifindex)]
+    mac = bytes.fromhex((link.get_attr("IFLA_ADDRESS") or "").replace(":", ""))
+    return LinkAddresses(
+        mac if len(mac) == 6 else bytes(6),
+        tuple(ip_address(address) for address in found),
+        bool(link.get_attr("IFLA_MASTER")),
+    )
+
+
+_BEYOND_MTU = 18  # an Ethernet header and a VLAN tag, which no MTU counts
+
+
+def mtus() -> dict[int, int]:
+    """Index -> MTU of every interface."""
+    with IPRoute() as route:
+        return {link["index"]: link.get_attr("IFLA_MTU") for link in route.get_links()}
+
+
+def longest_frame(mtus: Mapping[int, int], ifindex: int) -> int:
+    """Bytes that the kernel redirects to this interface at the most; 0: not known."""
+    mtu = mtus.get(ifindex, 0)
+    return min(mtu + _BEYOND_MTU, 0xFFFF) if mtu else 0
 
 
 def indices() -> dict[str, int]:

@@ -7,12 +7,12 @@ what they are checked against. `receive(port, frame, now_ns)` of each node takes
 and returns an Outcome: frames that leave (port, bytes) and counters (hook, name).
 """
 
-from netclone_host.model.client import Client
+from netclone_host.model.client import Client, answered_key
 from netclone_host.model.extensions.multi_packet import ClonedRequestTable
 from netclone_host.model.extensions.reserve import Averages
 from netclone_host.model.extensions.retransmission import Attempts
 from netclone_host.model.outcome import LINUX, WIRE, Outcome
-from netclone_host.model.packet import Clo, Flags, Packet, Type, Untouched, parse, slot_of
+from netclone_host.model.packet import Clo, Flags, Host, Packet, Type, Untouched, parse, slot_of
 from netclone_host.model.server import Server
 from netclone_host.model.switch import Server as Address
 from netclone_host.model.switch import Switch
@@ -27,12 +27,14 @@ __all__ = [
     "Clo",
     "ClonedRequestTable",
     "Flags",
+    "Host",
     "Outcome",
     "Packet",
     "Server",
     "Switch",
     "Type",
     "Untouched",
+    "answered_key",
     "parse",
     "slot_of",
 ]

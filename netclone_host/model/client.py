@@ -9,9 +9,18 @@ from dataclasses import dataclass, field
 
 from netclone_host.model.checksum import seal_at_egress
 from netclone_host.model.outcome import LINUX, WIRE, Outcome
-from netclone_host.model.packet import Clo, Packet, Type, Untouched, parse, slot_of
+from netclone_host.model.packet import Clo, Host, Packet, Type, Untouched, mixed, parse, slot_of
 
 ANSWERED_SLOTS_LOG2 = 16
+
+
+def answered_key(fingerprint: int) -> int:
+    """What the answered table holds of a fingerprint beside the time: 36 bits. The slot tells
+    the low half of REQ_ID; with a CLIENT_ID they are a hash."""
+    if fingerprint >> 57 & 1:
+        return mixed(fingerprint) >> 29
+    packet = (fingerprint >> 58 & 1) << 24 | (fingerprint >> 48 & 0xFF) << 16
+    return 1 << 35 | packet | (fingerprint >> 16 & 0xFFFF)
 
 
 @dataclass
@@ -19,7 +28,11 @@ class Client:
     n_groups: int
     n_filter_tables: int = 2
     ports: tuple[int, ...] = (1000,)
+    host: Host = field(default_factory=Host)
+    switch_id: int | None = None
+    """SWITCH_ID of the client's ToR, which claims its requests; None: not known."""
     duplicate_window_ns: int = 10**9
+    secret: int = 0
     choose: Callable[[Packet], tuple[int, int]] | None = None
     """(GRP, IDX) of a blank request; None: at random, or from its id if it has one."""
     answered: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -29,8 +42,14 @@ class Client:
         """One frame, from the wire or from the client's own stack (port LINUX)."""
         hook, out = ("egress", WIRE) if port == LINUX else ("ingress", LINUX)
         try:
-            blank_allowed = hook == "egress"
-            packet = parse(frame, self.ports, self.n_groups, self.n_filter_tables, blank_allowed)
+            packet = parse(
+                frame,
+                self.ports,
+                self.n_groups,
+                self.n_filter_tables,
+                blank_allowed=hook == "egress",
+                secret=self.secret,
+            )
         except Untouched as untouched:
             return Outcome.of(hook, untouched.reason, (out, frame))
         if hook == "egress" and packet.type == Type.REQ:
@@ -56,13 +75,19 @@ class Client:
         return dice.randint(1, self.n_groups), dice.randrange(self.n_filter_tables)
 
     def _response(self, packet: Packet, now_ns: int) -> Outcome:
+        if not self.host.is_for(packet):
+            return Outcome.of("ingress", "not_for_host", (LINUX, bytes(packet.frame)))
+        if self.switch_id is not None and packet.switch_id != self.switch_id:
+            return Outcome.of("ingress", "foreign_switch", (LINUX, bytes(packet.frame)))
         delivered = Outcome.of("ingress", "response_delivered", (LINUX, bytes(packet.frame)))
         put_together_by_client = packet.multi_packet and packet.client_id_valid
         if packet.clo == Clo.NONE or not packet.identified or put_together_by_client:
             return delivered
         slot = slot_of(packet.fingerprint, ANSWERED_SLOTS_LOG2)
         known, seen_ns = self.answered.get(slot, (0, 0))
-        self.answered[slot] = (packet.fingerprint, now_ns)
-        if known == packet.fingerprint and now_ns - seen_ns <= self.duplicate_window_ns:
+        answered = known == packet.fingerprint and now_ns - seen_ns <= self.duplicate_window_ns
+        if not packet.failed or answered:
+            self.answered[slot] = (packet.fingerprint, now_ns)
+        if answered:
             return Outcome.of("ingress", "dropped_already_answered")
         return delivered

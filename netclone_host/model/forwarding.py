@@ -16,6 +16,8 @@ MAX_PORT = 0xFFFF
 class ForwardingCache:
     entries: dict[int, tuple[int, int]] = field(default_factory=dict)
     """slot: (MAC, port)"""
+    fixed: set[int] = field(default_factory=set)
+    """MAC addresses that the topology gives to somebody: their slots are never learned over."""
 
     @staticmethod
     def _slot(mac: int) -> int:
@@ -25,8 +27,11 @@ class ForwardingCache:
         self.entries[self._slot(mac)] = (mac, port)
 
     def learn(self, port: int, packet: Packet) -> None:
-        if not packet.tagged and port <= MAX_PORT:
-            self.add(packet.source_mac, port)
+        there, _ = self.entries.get(self._slot(packet.source_mac), (0, 0))
+        of_a_group = packet.source_mac >> 40 & 1
+        if packet.tagged or port > MAX_PORT or there in self.fixed or of_a_group:
+            return
+        self.add(packet.source_mac, port)
 
     def port_of(self, packet: Packet) -> int | None:
         if packet.tagged:

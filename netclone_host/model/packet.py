@@ -37,6 +37,7 @@ class Clo(IntEnum):
 class Flags(IntFlag):
     NO_CLONE = 1
     CLIENT_ID_VALID = 2
+    FAILED = 4
 
 
 class Untouched(Exception):
@@ -74,6 +75,7 @@ class Packet:
     l4: int
     header: int
     end: int  # of the IP packet; Ethernet padding may follow
+    secret: int = 0  # of the node that looks at it: hash_of_asker
 
     switch_id = Field(0, 2)
     flags = Field(2, 1)
@@ -119,6 +121,17 @@ class Packet:
     def destination_port(self) -> int:
         return int.from_bytes(self._slice(self.l4 + 2, 2), "big")
 
+    @property
+    def is_request(self) -> bool:
+        return self.type == Type.REQ
+
+    @property
+    def asker(self) -> tuple[bytes, int]:
+        """Address and port of the client, whichever way the packet goes."""
+        if self.is_request:
+            return self.source, self.source_port
+        return self.destination, self.destination_port
+
     def readdress(self, mac: bytes, address: bytes) -> None:
         """Send it to another server: Ethernet and IP destination, nothing else."""
         self.frame[0:6] = mac
@@ -136,19 +149,59 @@ class Packet:
         return self.client_id_valid or self.req_id != 0
 
     @property
+    def failed(self) -> bool:
+        """A response that says: not served."""
+        return bool(self.flags & Flags.FAILED)
+
+    @property
     def multi_packet(self) -> bool:
         return self.pkt_count > 1
 
     @property
     def request_key(self) -> int:
-        """One for all packets of a message."""
-        client = self.client_id << 32 | 1 << 57 if self.client_id_valid else 0
-        return self.req_id | client | 1 << 56
+        """One for all packets of a message. Where the client chose the id, who asked is in it:
+        two clients may have chosen the same."""
+        if not self.client_id_valid:
+            return self.req_id | 1 << 56
+        client = self.client_id << 32 ^ hash_of_asker(*self.asker, self.secret) << 32
+        return self.req_id | client | 1 << 56 | 1 << 57
 
     @property
     def fingerprint(self) -> int:
         """One for each packet of a message, so that two of them never match."""
-        return self.request_key | (self.pkt_index << 48 | 1 << 58 if self.multi_packet else 0)
+        packet = self.pkt_index << 48 ^ 1 << 58 if self.multi_packet else 0
+        return self.request_key ^ packet
+
+
+def mixed(x: int) -> int:
+    """Mixes 64 bits."""
+    x = x * 0x9E3779B97F4A7C15 % (1 << 64)
+    x ^= x >> 32
+    x = x * 0xD6E8FEB86659FD93 % (1 << 64)
+    return x ^ x >> 29
+
+
+def hash_of_asker(address: bytes, port: int, secret: int) -> int:
+    """24 bits; without the secret nobody can find a second address and port with the same."""
+    x = secret
+    for at in range(0, len(address), 8):
+        x = mixed(x ^ int.from_bytes(address[at : at + 8], "big"))
+    return mixed(x ^ port) >> 40
+
+
+@dataclass(frozen=True)
+class Host:
+    """What a host knows of itself; empty: not known."""
+
+    mac: int = 0
+    addresses: frozenset[bytes] = frozenset()
+
+    def is_for(self, packet: Packet) -> bool:
+        """Addressed to this host, not to a group, to all, or to another behind the same wire."""
+        if self.mac and packet.destination_mac != self.mac:
+            return False
+        of_its_version = {a for a in self.addresses if len(a) == len(packet.destination)}
+        return not of_its_version or packet.destination in of_its_version
 
 
 def slot_of(fingerprint: int, slots_log2: int) -> int:
@@ -164,9 +217,15 @@ def slot_of(fingerprint: int, slots_log2: int) -> int:
 
 
 def parse(
-    frame: bytes, ports: Sequence[int], groups: int, filter_tables: int, blank_allowed: bool = False
+    frame: bytes,
+    ports: Sequence[int],
+    groups: int | None = None,
+    filter_tables: int | None = None,
+    blank_allowed: bool = False,
+    secret: int = 0,
 ) -> Packet:
-    """The checks of the section Parsing, in its order; raises Untouched."""
+    """The checks of the section Parsing, in its order; raises Untouched. Without groups and
+    filter tables, up to GRP."""
 
     def number(at: int, size: int) -> int:
         if at + size > len(frame):
@@ -206,9 +265,35 @@ def parse(
     if end - header < HEADER_LEN:
         raise Untouched("short_payload")
 
-    packet = Packet(bytearray(frame), tags > 0, ethertype == 0x86DD, protocol, ip, l4, header, end)
+    packet = Packet(
+        bytearray(frame), tags > 0, ethertype == 0x86DD, protocol, ip, l4, header, end, secret
+    )
     _check_header(packet, ports, groups, filter_tables, blank_allowed)
     return packet
+
+
+def first_fragment(frame: bytes) -> bytes:
+    """The first fragment of a UDP packet as a packet of its own; raises Untouched for any other."""
+    whole, at = bytearray(frame), 14
+    while int.from_bytes(whole[at - 2 : at], "big") in VLAN_TYPES:
+        at += 4
+    if whole[at] >> 4 == 4:
+        if int.from_bytes(whole[at + 6 : at + 8], "big") & 0x1FFF or whole[at + 9] != UDP:
+            raise Untouched("fragment")
+        whole[at + 6 : at + 8] = b"\0\0"
+        l4, length = at + 20, int.from_bytes(whole[at + 2 : at + 4], "big") - 20
+    else:
+        fragment = whole[at + 40 : at + 48]
+        if len(fragment) < 8 or fragment[0] != UDP or fragment[2] or fragment[3] & 0xF8:
+            raise Untouched("fragment")
+        whole[at + 6] = UDP
+        del whole[at + 40 : at + 48]
+        l4, length = at + 40, int.from_bytes(whole[at + 4 : at + 6], "big") - 8
+        whole[at + 4 : at + 6] = (length & 0xFFFF).to_bytes(2, "big")
+    if len(whole) < l4 + 8:
+        raise Untouched("fragment")
+    whole[l4 + 4 : l4 + 6] = (length & 0xFFFF).to_bytes(2, "big")
+    return bytes(whole)
 
 
 def _parse_ipv4(frame: bytes, ip: int, number: Number) -> tuple[int, int, int]:
@@ -238,7 +323,11 @@ def _parse_ipv6(frame: bytes, ip: int, number: Number) -> tuple[int, int, int]:
 
 
 def _check_header(
-    p: Packet, ports: Sequence[int], groups: int, filter_tables: int, blank_allowed: bool
+    p: Packet,
+    ports: Sequence[int],
+    groups: int | None,
+    filter_tables: int | None,
+    blank_allowed: bool,
 ) -> None:
     if p.protocol == TCP and not p.client_id_valid:
         raise Untouched("tcp_without_client_id")
@@ -249,6 +338,8 @@ def _check_header(
         raise Untouched("bad_type")
     if p.clo > Clo.CLONE:
         raise Untouched("bad_clo")
+    if groups is None or filter_tables is None:
+        return
     blank = blank_allowed and p.type == Type.REQ and p.grp == 0
     if not blank and not 1 <= p.grp <= groups:
         raise Untouched("bad_group")

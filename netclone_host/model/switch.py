@@ -15,12 +15,16 @@ from netclone_host.model.checksum import (
     seal,
 )
 from netclone_host.model.extensions import racksched, reserve
+from netclone_host.model.extensions.clone_cap import CloneCap
 from netclone_host.model.extensions.health import HealthTable
 from netclone_host.model.extensions.multi_packet import ClonedRequestTable
 from netclone_host.model.extensions.retransmission import Attempts
+from netclone_host.model.extensions.state_age import StateAges
 from netclone_host.model.forwarding import ForwardingCache
 from netclone_host.model.outcome import LINUX, Outcome
 from netclone_host.model.packet import Clo, Flags, Packet, Type, Untouched, parse, slot_of
+
+OUT_OF_RANGE = ("bad_group", "bad_sid", "bad_idx")
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,8 @@ class Server:
     mac: bytes
     ip4: bytes | None = None
     ip6: bytes | None = None
+    max_frame: int | None = None
+    """Bytes that its port can send, Ethernet header included; None: not known."""
 
     def address(self, packet: Packet) -> bytes | None:
         return self.ip6 if packet.ipv6 else self.ip4
@@ -43,6 +49,13 @@ class Decision:
     chosen: int
     clone_to: int | None = None
     probe: bool = False
+    capped: bool = False
+
+    @property
+    def counter(self) -> str:
+        if self.clone_to is None:
+            return "clone_capped" if self.capped else "not_cloned"
+        return "probed" if self.probe else "cloned"
 
 
 @dataclass
@@ -55,6 +68,9 @@ class Switch:
     generic: bool = False
     switch_id: int = 0
     server_timeout_ns: int = 0
+    state_timeout_ns: int = 0  # a state that has not changed for so long is forgotten
+    clone_share_max: int = 0  # in 1/65536 of the requests; 0: no cap
+    secret: int = 0  # makes the hash of who asked unpredictable
     cloning: bool = True  # False: RackSched alone
     reserve: bool = False  # the reserve rule, docs/data-plane.md "Beyond the paper"
     hold: bool = False  # the control plane renumbers groups: no clones meanwhile
@@ -66,27 +82,42 @@ class Switch:
     attempts: Attempts = field(default_factory=Attempts)
     cache: ForwardingCache = field(default_factory=ForwardingCache)
     sequence: int = 0  # the last REQ_ID
+    client_ports: frozenset[int] = frozenset()  # where no server is, by the topology
 
     def __post_init__(self) -> None:
         self.health = HealthTable(self.server_timeout_ns)
+        self.ages = StateAges(self.state_timeout_ns)
+        self.cap = CloneCap(self.clone_share_max)
 
     def receive(self, port: int, frame: bytes, now_ns: int = 0) -> Outcome:
         """One frame that arrives on a port; every frame that leaves, and why."""
         try:
-            packet = parse(frame, self.ports, self.n_groups, self.n_filter_tables)
-            if packet.switch_id not in (0, self.switch_id):  # multi-rack, before [line 1]
+            packet = parse(
+                frame, self.ports, self.n_groups, self.n_filter_tables, secret=self.secret
+            )
+            if self._is_foreign(packet):  # multi-rack, before [line 1]
                 raise Untouched("foreign_switch")
             if packet.type == Type.REQ:
                 return self._request(port, packet, now_ns)
-            return self._response(packet)
+            return self._response(port, packet)
         except Untouched as untouched:
+            if untouched.reason in OUT_OF_RANGE and self._claims_to_be_cloned(frame):
+                return Outcome.of("ingress", "already_cloned")
             return Outcome.of("ingress", untouched.reason, (LINUX, frame))
+
+    def _is_foreign(self, packet: Packet) -> bool:
+        return packet.switch_id not in (0, self.switch_id)
+
+    def _claims_to_be_cloned(self, frame: bytes) -> bool:
+        """A request with CLO set whose GRP, SID or IDX a server might take as in range."""
+        packet = parse(frame, self.ports)
+        return packet.type == Type.REQ and packet.clo != Clo.NONE and not self._is_foreign(packet)
 
     # ---- requests ----
 
     def _request(self, port: int, packet: Packet, now_ns: int) -> Outcome:
         if packet.clo != Clo.NONE:
-            raise Untouched("already_cloned")
+            return Outcome.of("ingress", "already_cloned")  # clones are made here only
         if self._is_ambiguous(packet):
             raise Untouched("checksum_ambiguous")
         if packet.flags & Flags.NO_CLONE:
@@ -104,14 +135,18 @@ class Switch:
             self._forget_past_self(original)
         sent = self._send(packet, original, decision.chosen, is_partial(packet))
         if decision.clone_to is None:
-            return Outcome.of("ingress", "not_cloned", sent)
-        outcome = Outcome.of("ingress", "probed" if decision.probe else "cloned", sent)
-        return outcome.and_then("clone", "clone_sent", self._clone(original))  # [line 9]
+            return Outcome.of("ingress", decision.counter, sent)
+        outcome = Outcome.of("ingress", decision.counter, sent)
+        return outcome.and_then(  # [line 9]
+            "clone", "clone_sent", self._clone(original, decision.clone_to, now_ns)
+        )
 
-    def _clone(self, original: Packet) -> tuple[int, bytes]:
-        """[lines 10-13]: what the paper does in a second pass through the pipeline."""
+    def _clone(self, original: Packet, sid: int, now_ns: int) -> tuple[int, bytes]:
+        """[lines 10-13]: what the paper does in a second pass through the pipeline. A failed
+        server is not told that it may refuse: it may still count what was lost with it."""
         clone = original.copy()
-        clone.clo = Clo.CLONE  # [lines 11-12]
+        if not self.health.is_failed(sid, now_ns):
+            clone.clo = Clo.CLONE  # [lines 11-12]
         still_partial = self.generic and is_partial(original)
         return self._send(original, clone, original.sid, still_partial)  # [line 13]
 
@@ -136,6 +171,9 @@ class Switch:
         usable = [sid for sid in (first, second) if self._is_usable(sid, packet)]
         if not usable:
             raise Untouched("unknown_port")
+        usable = [sid for sid in usable if self._has_room_for(sid, packet)]
+        if not usable:
+            raise Untouched("too_long")
         decision = self._recall(packet, first, second, usable, now_ns)
         if decision is None:
             decision = self._decide_now(packet, usable, now_ns)
@@ -153,6 +191,11 @@ class Switch:
         by_health = self._decide_by_health(first, second, now_ns)
         if by_health is not None:
             return by_health
+        if self._is_first_passed_over(first, second):
+            self.ages.pass_over(first, self.state, now_ns)
+        return self._capped(self._decide_by_state(first, second))
+
+    def _decide_by_state(self, first: int, second: int) -> Decision:
         if self.reserve:
             chosen, cloned = reserve.choose(first, second, self.state)
             return Decision(chosen, (second if chosen == first else first) if cloned else None)
@@ -161,6 +204,19 @@ class Switch:
         if self.racksched or not self.cloning:
             return Decision(racksched.shorter(first, second, self.state))
         return Decision(first)
+
+    def _is_first_passed_over(self, first: int, second: int) -> bool:
+        """Its state is larger, and that is a reason not to ask it."""
+        if not (self.reserve or self.racksched or not self.cloning):
+            return False
+        mask = reserve.LOAD_MASK if self.reserve else 0xFFFFFFFF
+        return self.state.get(second, 0) & mask < self.state.get(first, 0) & mask
+
+    def _capped(self, decision: Decision) -> Decision:
+        wanted = decision.clone_to is not None
+        if self.cap.allows(wanted) or not wanted:
+            return decision
+        return Decision(decision.chosen, capped=True)
 
     def _are_idle(self, first: int, second: int) -> bool:
         return self.state.get(first, 0) == 0 and self.state.get(second, 0) == 0
@@ -215,11 +271,17 @@ class Switch:
     def _is_ambiguous(self, packet: Packet) -> bool:
         return self.generic and not has_none(packet) and is_partial(packet) and is_correct(packet)
 
+    def _has_room_for(self, sid: int, packet: Packet) -> bool:
+        longest = self.servers[sid].max_frame
+        return longest is None or packet.end <= longest
+
     # ---- responses ----
 
-    def _response(self, packet: Packet) -> Outcome:
+    def _response(self, port: int, packet: Packet) -> Outcome:
         server = self.servers.get(packet.sid)  # [line 14]
-        if server is None or server.address(packet) != packet.source:
+        if server is None or server.port != port or server.address(packet) != packet.source:
+            if port in self.client_ports:
+                return Outcome.of("ingress", "dropped_forged_response")
             raise Untouched("unknown_source")
         self.state[packet.sid] = packet.state  # [lines 15-16]
         self.health.note_heard(packet.sid)
@@ -230,8 +292,11 @@ class Switch:
         if self.filter.get(slot) == self._held(packet):  # [line 19]
             del self.filter[slot]  # [line 20]
             return Outcome.of("ingress", "filtered_slower_response")  # [line 21]
+        if packet.failed:  # the other one may be better
+            return Outcome.of("ingress", "response_failed", forwarded)
         self.filter[slot] = self._held(packet)  # [lines 22-23]
-        return Outcome.of("ingress", "response_first", forwarded)
+        winner = "original" if packet.clo == Clo.ORIGINAL else "clone"
+        return Outcome.of("ingress", f"response_first_{winner}", forwarded)
 
     def _filter_slot(self, packet: Packet, fingerprint: int) -> tuple[int, int]:
         return packet.idx, slot_of(fingerprint, self.filter_slots_log2)

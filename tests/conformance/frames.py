@@ -26,17 +26,24 @@ class Node:
     ip6: str
 
 
+CARDS = ("b8:59:9f", "e4:1d:2d", "a0:36:9f", "3c:fd:fe", "90:e2:ba", "f4:52:14")
+"""Makers of network cards: every bit of an address is in play but the group bit."""
+
+
+def mac_of(number: int) -> str:
+    tail = number * 0x9E3779B1 >> 8 & 0xFFFFFF
+    return CARDS[number % len(CARDS)] + "".join(f":{tail >> at & 0xFF:02x}" for at in (16, 8, 0))
+
+
 def server(sid: int) -> Node:
     """Server SID of the rack that the scenarios use: port SID + 1."""
-    return Node(
-        sid + 1, f"02:00:00:00:01:{101 + sid:02x}", f"10.0.1.{101 + sid}", f"fd00:1::{101 + sid:x}"
-    )
+    return Node(sid + 1, mac_of(sid + 1), f"10.0.1.{101 + sid}", f"fd00:1::{101 + sid:x}")
 
 
-C1 = Node(7, "02:00:00:00:01:01", "10.0.1.1", "fd00:1::1")
-C2 = Node(8, "02:00:00:00:01:02", "10.0.1.2", "fd00:1::2")
+C1 = Node(7, mac_of(1001), "10.0.1.1", "fd00:1::1")
+C2 = Node(8, mac_of(1002), "10.0.1.2", "fd00:1::2")
 # Where clients send: any server's address will do, the switch decides.
-ANY = Node(0, "02:00:00:00:01:fe", "10.0.1.254", "fd00:1::fe")
+ANY = Node(0, mac_of(2001), "10.0.1.254", "fd00:1::fe")
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from tests.conformance.frames import ANY, C1, C2, Node, server
 from tests.conformance.playing import Seen, Target, compare, normal
 from tests.conformance.runners.oracle import Oracle
 from tests.conformance.scenario import GENERATED, Scenario, Step
-from tests.conformance.writing import address, filter_slot, fingerprint, held
+from tests.conformance.writing import address, fingerprint, held, slot_of
 
 LINUX, WIRE = 0, 1
 REQ_IDS = (0, 1, 2, 3, 4, 7 + (1 << 17), 0xFFFFFFFF)
@@ -48,7 +48,7 @@ def tables_of_requests(draw: st.DrawFn) -> tuple[list[list[Any]], list[list[int]
     requests, attempts = {}, {}
     some = st.lists(st.tuples(st.sampled_from(REQ_IDS), st.sampled_from(CLIENT_IDS)), max_size=8)
     for req_id, client_id in draw(some):
-        slot = filter_slot(req_id, 0, client_id, log2=16)
+        slot = slot_of(fingerprint(req_id, client_id), log2=16)
         decision = draw(st.integers(0, 3)) << 59
         requests[slot] = f"{fingerprint(req_id, client_id) | decision:#x}"
         attempts[slot] = draw(any_count.filter(bool))

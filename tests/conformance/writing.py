@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import socket
 from itertools import combinations
 from typing import Any
 
@@ -32,18 +33,53 @@ def address(node: Node, **changes: Any) -> dict[str, Any]:
     return {"port": node.port, "mac": node.mac, "ip4": node.ip4, "ip6": node.ip6, **changes}
 
 
-def filter_slot(req_id: int, pkt_index: int = 0, client_id: int = 0, log2: int = 17) -> int:
+def slot_of(fingerprint: int, log2: int = 17) -> int:
     """The slot rule of docs/data-plane.md."""
-    return (req_id ^ (pkt_index << 7) ^ (client_id << 11) ^ (client_id >> 6)) & ((1 << log2) - 1)
+    req_id, low = fingerprint & 0xFFFFFFFF, fingerprint >> 32 & 0xFFFF
+    high = fingerprint >> 48 & 0xFF
+    return (req_id ^ (high << 7) ^ (low << 11) ^ (low >> 6)) & ((1 << log2) - 1)
 
 
-def fingerprint(req_id: int, client_id: int | None = None, pkt_index: int | None = None) -> int:
+def mixed(x: int) -> int:
+    x = x * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
+    x ^= x >> 32
+    x = x * 0xD6E8FEB86659FD93 & 0xFFFFFFFFFFFFFFFF
+    return x ^ x >> 29
+
+
+def asker(node: Node = C1, port: int = 40000, v6: bool = False, secret: int = 0) -> int:
+    """Who asked, in 24 bits (docs/data-plane.md, "Words")."""
+    if not v6:
+        words = [int.from_bytes(socket.inet_aton(node.ip4), "big")]
+    else:
+        packed = socket.inet_pton(socket.AF_INET6, node.ip6)
+        words = [int.from_bytes(packed[:8], "big"), int.from_bytes(packed[8:], "big")]
+    x = secret
+    for word in [*words, port]:
+        x = mixed(x ^ word)
+    return x >> 40
+
+
+def fingerprint(
+    req_id: int,
+    client_id: int | None = None,
+    pkt_index: int | None = None,
+    who: int | None = None,
+) -> int:
     value = req_id | 1 << 56
     if client_id is not None:
-        value |= client_id << 32 | 1 << 57
+        value |= 1 << 57
+        value ^= client_id << 32 ^ (asker() if who is None else who) << 32
     if pkt_index is not None:
-        value |= pkt_index << 48 | 1 << 58
+        value ^= pkt_index << 48 | 1 << 58
     return value
+
+
+def answered_key(value: int) -> int:
+    """What a client's answered table holds of a fingerprint beside the time."""
+    if value >> 57 & 1:
+        return mixed(value) >> 29
+    return 1 << 35 | (value >> 58 & 1) << 24 | (value >> 48 & 0xFF) << 16 | value >> 16 & 0xFFFF
 
 
 def held(
@@ -53,12 +89,14 @@ def held(
     pkt_index: int | None = None,
     attempt: int = 0,
     log2: int = 17,
+    who: int | None = None,
 ) -> list[Any]:
     """An entry of FilterT: table, slot, fingerprint. `attempt` lies over that of a packet of a
     longer response to a request with the client's id; tables of 2^log2 slots."""
-    slot = filter_slot(req_id, pkt_index or 0, client_id or 0, log2)
+    value = fingerprint(req_id, client_id, pkt_index, who)
+    slot = slot_of(value, log2)
     over = attempt % (1 << log2) ^ (attempt >> log2) % 32 << 59
-    return [idx, slot, f"{fingerprint(req_id, client_id, pkt_index) ^ over:#x}"]
+    return [idx, slot, f"{value ^ over:#x}"]
 
 
 class Writing(Scenario):
@@ -75,7 +113,7 @@ class Writing(Scenario):
         chosen: bool = False,
     ) -> Writing:
         """counts: "cloned" or "egress.request_stamped"; a clone sent is counted beside it."""
-        counters = counts if isinstance(counts, dict) else self._counters(counts)
+        counters = counts if isinstance(counts, dict) else self._counters(counts, frame)
         frames = [(where, raw(what)) for where, what in out]
         self.steps.append(
             Step(
@@ -85,8 +123,11 @@ class Writing(Scenario):
         return self
 
     @staticmethod
-    def _counters(name: str) -> dict[str, int]:
+    def _counters(name: str, frame: Packetish) -> dict[str, int]:
         hook, _, counter = name.rpartition(".")
+        if counter == "response_first":
+            assert isinstance(frame, Frame)
+            counter += "_original" if frame.header.clo == 1 else "_clone"
         counters = {f"{hook or 'ingress'}.{counter}": 1}
         if counter in ("cloned", "probed"):
             counters["clone.clone_sent"] = 1
@@ -95,6 +136,9 @@ class Writing(Scenario):
     def passes(self, port: int, frame: Packetish, counts: str) -> Writing:
         """Untouched, to Linux."""
         return self.send(port, frame, (LINUX, frame), counts=counts)
+
+    def drops(self, port: int, frame: Packetish, counts: str) -> Writing:
+        return self.send(port, frame, counts=counts)
 
     def leaves(self, **tables: Any) -> Writing:
         self.changes.update(tables)
@@ -124,7 +168,17 @@ class Book:
             "server_timeout_ms": given.pop("server_timeout_ms", 0),
             **{
                 key: given.pop(key)
-                for key in ("cloning", "reserve", "hold", "filter_slots")
+                for key in (
+                    "cloning",
+                    "reserve",
+                    "hold",
+                    "filter_slots",
+                    "state_timeout_ms",
+                    "clone_share_max",
+                    "secret",
+                    "client_ports",
+                    "fixed",
+                )
                 if key in given
             },
         }
@@ -150,7 +204,7 @@ class Book:
             "filter_tables": given.pop("filter_tables", 2),
             "state_source": given.pop("state_source", "inflight"),
             "request_timeout_ms": given.pop("request_timeout_ms", 60_000),
-            **{key: given.pop(key) for key in ("reserve",) if key in given},
+            **{key: given.pop(key) for key in ("reserve", "mac", "addresses") if key in given},
         }
         tables = {"in_flight": 0, "app_queue_length": 0, **given}
         return self._add(f"server-{name}", why, "server", config, tables)
@@ -161,5 +215,10 @@ class Book:
             "n_groups": given.pop("n_groups", 6),
             "filter_tables": given.pop("filter_tables", 2),
             "duplicate_window_ms": given.pop("duplicate_window_ms", 60_000),
+            **{
+                key: given.pop(key)
+                for key in ("mac", "addresses", "switch_id", "secret")
+                if key in given
+            },
         }
         return self._add(f"client-{name}", why, "client", config, {"answered": [], **given})

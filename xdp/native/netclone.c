@@ -157,7 +157,8 @@ static int feed_host(struct nc_env *node, int egress, int partial, struct nc_nat
 	if (reason == NC_CTR_response_stamped || reason == NC_CTR_request_stamped)
 		replace_check(&leaving, partial);
 	out->port = egress ? NC_NATIVE_WIRE : NC_NATIVE_STACK;
-	return reason != NC_CTR_dropped_server_busy && reason != NC_CTR_dropped_already_answered;
+	return reason != NC_CTR_dropped_server_busy && reason != NC_CTR_dropped_from_server_port &&
+	       reason != NC_CTR_dropped_already_answered;
 }
 
 int nc_native_leave(struct nc_env *node, struct nc_native_out *out)

@@ -37,8 +37,10 @@ struct nc_env *nc_native_switch(const struct nc_switch_config *cfg)
 	node->requests = calloc(1 << NC_REQUEST_SLOTS_LOG2, sizeof(*node->requests));
 	node->attempts = calloc(1 << NC_REQUEST_SLOTS_LOG2, sizeof(*node->attempts));
 	node->fdb = calloc(1 << NC_FDB_SLOTS_LOG2, sizeof(*node->fdb));
+	node->port_roles = calloc(NC_DEFAULT_PORT_ENTRIES, sizeof(*node->port_roles));
 	return checked(node, node->groups && node->servers && node->state && node->health &&
-				     node->filter && node->requests && node->attempts && node->fdb);
+				     node->filter && node->requests && node->attempts &&
+				     node->fdb && node->port_roles);
 }
 
 struct nc_env *nc_native_server(const struct nc_server_config *cfg)
@@ -75,6 +77,7 @@ void nc_native_free(struct nc_env *node)
 	free(node->requests);
 	free(node->attempts);
 	free(node->fdb);
+	free(node->port_roles);
 	free(node->inflight);
 	free(node->answered);
 	free(node);
@@ -100,6 +103,9 @@ void *nc_native_table(struct nc_env *node, const char *name, size_t *size)
 		{"nc_requests", node->requests, sizeof(*node->requests) << NC_REQUEST_SLOTS_LOG2},
 		{"nc_attempts", node->attempts, sizeof(*node->attempts) << NC_REQUEST_SLOTS_LOG2},
 		{"nc_fdb", node->fdb, sizeof(*node->fdb) << NC_FDB_SLOTS_LOG2},
+		{"nc_port_roles", node->port_roles,
+		 NC_DEFAULT_PORT_ENTRIES * sizeof(*node->port_roles)},
+		{"nc_clone_tokens", &node->clone_tokens, sizeof(node->clone_tokens)},
 		{"nc_server_cfg", &node->server_cfg, sizeof(node->server_cfg)},
 		{"nc_inflight", node->inflight, sizeof(*node->inflight) << NC_INFLIGHT_SLOTS_LOG2},
 		{"nc_slices", &node->slices, sizeof(node->slices)},

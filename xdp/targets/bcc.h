@@ -80,6 +80,8 @@ BPF_TABLE("array", u32, nc_u64, nc_filter, NC_FILTER_ENTRIES);
 BPF_TABLE("array", u32, nc_u64, nc_requests, 1 << NC_REQUEST_SLOTS_LOG2);
 BPF_TABLE("array", u32, nc_u64, nc_attempts, 1 << NC_REQUEST_SLOTS_LOG2);
 BPF_TABLE("array", u32, nc_u64, nc_fdb, 1 << NC_FDB_SLOTS_LOG2);
+BPF_TABLE("array", u32, nc_u32, nc_port_roles, NC_PORT_ENTRIES);
+BPF_TABLE("array", u32, nc_u64, nc_clone_tokens, 1);
 BPF_XDP_REDIRECT_MAP("devmap", struct bpf_devmap_val, nc_ports, NC_PORT_ENTRIES);
 BPF_PERCPU_ARRAY(nc_turn, nc_u64, 1);
 BPF_F_TABLE("devmap", u32, struct bpf_devmap_val, nc_pair_ports, 2, 0);
@@ -155,6 +157,20 @@ NC_INLINE nc_u64 *nc_fdb_slot(struct nc_env *env, nc_u32 index)
 {
 	(void)env;
 	return nc_fdb.lookup(&index);
+}
+
+NC_INLINE nc_u32 *nc_port_role_of(struct nc_env *env, nc_u32 ifindex)
+{
+	(void)env;
+	return nc_port_roles.lookup(&ifindex);
+}
+
+NC_INLINE nc_u64 *nc_clone_tokens_of(struct nc_env *env)
+{
+	u32 index = 0;
+
+	(void)env;
+	return nc_clone_tokens.lookup(&index);
 }
 
 NC_INLINE int nc_can_clone(struct nc_env *env, nc_u32 grp)
@@ -241,7 +257,7 @@ NC_INLINE nc_u32 nc_app_queue_length(struct nc_env *env)
 
 #ifdef NC_ROLE_CLIENT
 BPF_TABLE("array", u32, struct nc_client_config, nc_client_cfg, 1);
-BPF_TABLE("array", u32, struct nc_answered, nc_answered, 1 << NC_ANSWERED_SLOTS_LOG2);
+BPF_TABLE("array", u32, nc_u64, nc_answered, 1 << NC_ANSWERED_SLOTS_LOG2);
 
 NC_INLINE const struct nc_client_config *nc_client_cfg_of(struct nc_env *env)
 {
@@ -251,7 +267,7 @@ NC_INLINE const struct nc_client_config *nc_client_cfg_of(struct nc_env *env)
 	return nc_client_cfg.lookup(&index);
 }
 
-NC_INLINE struct nc_answered *nc_answered_slot(struct nc_env *env, nc_u32 index)
+NC_INLINE nc_u64 *nc_answered_slot(struct nc_env *env, nc_u32 index)
 {
 	(void)env;
 	return nc_answered.lookup(&index);

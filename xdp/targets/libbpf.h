@@ -115,6 +115,8 @@ NC_ARRAY(nc_filter, nc_u64, NC_DEFAULT_FILTER_TABLES << NC_FILTER_SLOTS_LOG2, 0)
 NC_ARRAY(nc_requests, nc_u64, 1 << NC_REQUEST_SLOTS_LOG2, 0);
 NC_ARRAY(nc_attempts, nc_u64, 1 << NC_REQUEST_SLOTS_LOG2, 0);
 NC_ARRAY(nc_fdb, nc_u64, 1 << NC_FDB_SLOTS_LOG2, 0);
+NC_ARRAY(nc_port_roles, nc_u32, NC_DEFAULT_PORT_ENTRIES, 0);
+NC_ARRAY(nc_clone_tokens, nc_u64, 1, 0);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_DEVMAP);
@@ -155,6 +157,8 @@ NC_ACCESSOR(nc_filter_slot, nc_u64, nc_filter)
 NC_ACCESSOR(nc_request_slot, nc_u64, nc_requests)
 NC_ACCESSOR(nc_attempt_slot, nc_u64, nc_attempts)
 NC_ACCESSOR(nc_fdb_slot, nc_u64, nc_fdb)
+NC_ACCESSOR(nc_port_role_of, nc_u32, nc_port_roles)
+NC_SINGLE_ACCESSOR(nc_clone_tokens_of, nc_u64, nc_clone_tokens)
 
 NC_INLINE int nc_can_clone(struct nc_env *env, nc_u32 grp)
 {
@@ -215,10 +219,10 @@ NC_INLINE nc_u32 nc_app_queue_length(struct nc_env *env)
 
 #ifdef NC_ROLE_CLIENT
 NC_ARRAY(nc_client_cfg, struct nc_client_config, 1, 0);
-NC_ARRAY(nc_answered, struct nc_answered, 1 << NC_ANSWERED_SLOTS_LOG2, 0);
+NC_ARRAY(nc_answered, nc_u64, 1 << NC_ANSWERED_SLOTS_LOG2, 0);
 
 NC_SINGLE_ACCESSOR(nc_client_cfg_of, const struct nc_client_config, nc_client_cfg)
-NC_ACCESSOR(nc_answered_slot, struct nc_answered, nc_answered)
+NC_ACCESSOR(nc_answered_slot, nc_u64, nc_answered)
 #endif
 
 #endif

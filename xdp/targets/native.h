@@ -18,10 +18,12 @@ struct nc_env {
 	struct nc_health *health;  /* NC_MAX_SERVERS */
 	nc_u64 sequence;
 	nc_u64 turn;
-	nc_u64 *filter;	  /* n_filter_tables * (filter_mask + 1) */
-	nc_u64 *requests; /* 1 << NC_REQUEST_SLOTS_LOG2 */
-	nc_u64 *attempts; /* 1 << NC_REQUEST_SLOTS_LOG2 */
-	nc_u64 *fdb;	  /* 1 << NC_FDB_SLOTS_LOG2 */
+	nc_u64 *filter;	    /* n_filter_tables * (filter_mask + 1) */
+	nc_u64 *requests;   /* 1 << NC_REQUEST_SLOTS_LOG2 */
+	nc_u64 *attempts;   /* 1 << NC_REQUEST_SLOTS_LOG2 */
+	nc_u64 *fdb;	    /* 1 << NC_FDB_SLOTS_LOG2 */
+	nc_u32 *port_roles; /* NC_DEFAULT_PORT_ENTRIES */
+	nc_u64 clone_tokens;
 
 	/* server */
 	struct nc_server_config server_cfg;
@@ -32,7 +34,7 @@ struct nc_env {
 
 	/* client */
 	struct nc_client_config client_cfg;
-	struct nc_answered *answered; /* 1 << NC_ANSWERED_SLOTS_LOG2 */
+	nc_u64 *answered; /* 1 << NC_ANSWERED_SLOTS_LOG2 */
 };
 
 #define NC_LOOKUP(function_, type_, array_, entries_)                                              \
@@ -76,6 +78,12 @@ NC_LOOKUP(nc_filter_slot, nc_u64, filter,
 NC_LOOKUP(nc_request_slot, nc_u64, requests, 1U << NC_REQUEST_SLOTS_LOG2)
 NC_LOOKUP(nc_attempt_slot, nc_u64, attempts, 1U << NC_REQUEST_SLOTS_LOG2)
 NC_LOOKUP(nc_fdb_slot, nc_u64, fdb, 1U << NC_FDB_SLOTS_LOG2)
+NC_LOOKUP(nc_port_role_of, nc_u32, port_roles, NC_DEFAULT_PORT_ENTRIES)
+
+NC_INLINE nc_u64 *nc_clone_tokens_of(struct nc_env *env)
+{
+	return &env->clone_tokens;
+}
 
 NC_INLINE nc_u64 *nc_sequence_of(struct nc_env *env)
 {
@@ -132,6 +140,6 @@ NC_INLINE const struct nc_client_config *nc_client_cfg_of(struct nc_env *env)
 	return &env->client_cfg;
 }
 
-NC_LOOKUP(nc_answered_slot, struct nc_answered, answered, 1U << NC_ANSWERED_SLOTS_LOG2)
+NC_LOOKUP(nc_answered_slot, nc_u64, answered, 1U << NC_ANSWERED_SLOTS_LOG2)
 
 #endif

@@ -41,6 +41,7 @@ int sim_switch_init(struct sim_host *h, const struct sim_config *cfg, uint32_t r
 		.filter_mask = (1U << cfg->filter_slots_log2) - 1,
 		.switch_id = cfg->racks > 1 ? (nc_u16)(rack + 1) : 0,
 		.server_timeout_ns = (nc_u64)cfg->server_timeout_ns,
+		.state_timeout_ns = SIM_STATE_TIMEOUT_S * 1000000000ULL,
 	};
 	env->groups = calloc(sim_groups(cfg) + 1, sizeof(*env->groups));
 	env->servers = calloc(NC_MAX_SERVERS, sizeof(*env->servers));
@@ -132,13 +133,13 @@ inline void sim_client_stamps(struct sim_host *h, struct nc_header *nc, uint64_t
 	if (write)
 		nc->flags = NC_FLAG_NO_CLONE;
 	h->env.now_ns = now_ns;
-	nc_client_request(&h->env, &h->env.client_cfg, nc);
+	nc_client_request(&h->env, &h->env.client_cfg, nc, 0);
 }
 
 inline int sim_client_delivers(struct sim_host *h, const struct nc_header *nc, uint64_t now_ns)
 {
 	h->env.now_ns = now_ns;
-	return nc_client_response(&h->env, &h->env.client_cfg, nc) == NC_CTR_response_delivered;
+	return nc_client_response(&h->env, &h->env.client_cfg, nc, 0) == NC_CTR_response_delivered;
 }
 
 inline struct sim_verdict sim_switch_decides(struct sim_host *h, struct nc_header *nc,
@@ -171,7 +172,7 @@ inline int sim_switch_is_foreign(const struct sim_host *h, const struct nc_heade
 inline int sim_switch_forwards(struct sim_host *h, const struct nc_header *nc, uint64_t now_ns)
 {
 	h->env.now_ns = now_ns;
-	return nc_filter_response(NC_FULL_PATH, &h->env, &h->env.switch_cfg, nc) !=
+	return nc_filter_response(NC_FULL_PATH, &h->env, &h->env.switch_cfg, nc, 0) !=
 	       NC_CTR_filtered_slower_response;
 }
 

@@ -29,6 +29,7 @@ enum {
 	SIM_SLICE_SHIFT = 27, /* a request is forgotten after 7 slices, about 0.9 s */
 	SIM_SLICES = NC_INFLIGHT_SLICES - 1,
 	SIM_DUPLICATE_WINDOW_S = 1,
+	SIM_STATE_TIMEOUT_S = 1, /* as the request timeout */
 };
 
 /* What the control plane does with an entry of the address table. */

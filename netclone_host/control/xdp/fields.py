@@ -54,23 +54,31 @@ def config_fields(config: tables.SwitchConfig) -> Fields:
         ("filter_mask", config.filter_mask),
         ("switch_id", config.switch_id),
         ("server_timeout_ns", config.server_timeout_ns),
+        ("state_timeout_ns", config.state_timeout_ns),
+        ("clone_share", config.clone_share),
         ("held", int(bool(config.flags & tables.SwitchFlag.HOLD))),
     )
 
 
-def config_value(fields: Fields, *, generic: bool) -> tables.SwitchConfig:
-    """`generic` comes from the attachment, not the topology. HOLD is never written: with a
-    complete configuration the groups agree with their devmaps."""
+def config_value(fields: Fields, before: tables.SwitchConfig) -> tables.SwitchConfig:
+    """`before`: what is there, of which the mode, the secret and the ports' longest frame are the
+    attachment's, and no topology's. HOLD is never written: with a whole
+    configuration the groups agree with their devmaps."""
     values = dict(fields)
     flags = tables.SwitchFlag.of(
         racksched=bool(values["racksched"]),
         cloning=bool(values["cloning"]),
         reserve=bool(values["reserve"]),
-        generic=generic,
+        generic=bool(before.flags & tables.SwitchFlag.GENERIC),
     )
-    names = ("n_groups", "n_filter_tables", "filter_mask", "switch_id", "server_timeout_ns")
+    names = (
+        *("n_groups", "n_filter_tables", "filter_mask", "switch_id"),
+        *("server_timeout_ns", "state_timeout_ns", "clone_share"),
+    )
     return tables.SwitchConfig(
         ports=tables.Ports.of(tuple(int(port) for port in str(values["ports"]).split())),
         flags=flags,
+        secret=before.secret,
+        longest_frame=before.longest_frame,
         **{name: int(values[name]) for name in names},
     )

@@ -83,9 +83,12 @@ class LiveSwitch:
             cloning=SwitchFlag.NO_CLONES not in flags,
             reserve=SwitchFlag.RESERVE in flags,
             server_timeout_ns=config.server_timeout_ns,
+            state_timeout_ns=config.state_timeout_ns,
+            clone_share=config.clone_share,
             capacity=self.capacity(),
             groups=dict(enumerate(pairs[1 : config.n_groups + 1], start=1)),
             servers=read.address_table(self.maps),
+            clients={},  # what a switch knows of them is in its cache
         )
 
     def ports(self) -> list[str]:

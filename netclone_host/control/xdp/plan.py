@@ -61,6 +61,8 @@ def tables_config(tables: SwitchTables) -> Fields:
         ("filter_mask", tables.filter_slots - 1),
         ("switch_id", tables.switch_id),
         ("server_timeout_ns", tables.server_timeout_ns),
+        ("state_timeout_ns", tables.state_timeout_ns),
+        ("clone_share", tables.clone_share),
         # What a change that was killed leaves behind (`control.hold`) is a difference.
         ("held", 0),
     )

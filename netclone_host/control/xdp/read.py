@@ -10,7 +10,7 @@ from ipaddress import IPv4Address, IPv6Address
 
 from netclone_host.attach.settings import ServerEntry
 from netclone_host.attach.table_access import table
-from netclone_host.attach.tables import MapName, Server, ServerFlag, SwitchConfig
+from netclone_host.attach.tables import FDB_FIXED, MapName, Server, ServerFlag, SwitchConfig
 from netclone_host.control.entries import Action, Key, Plan, Value
 from netclone_host.control.xdp.deleted_ports import GonePort, port_name
 from netclone_host.control.xdp.fields import config_fields, number, port_of
@@ -148,7 +148,7 @@ def _read_fdb(fdb: Map, desired: Plan) -> dict[Key, Action]:
     """Servers only: the data plane owns what it has learned."""
     entries = {}
     for key in desired.table(MapName.FDB):
-        word = fdb.number(number(key))
+        word = fdb.number(number(key)) & ~FDB_FIXED
         if word:
             mac = (word >> 16).to_bytes(6, "big").hex(":")
             entries[key] = Action(SET, (("mac", mac), ("port", port_name(word & 0xFFFF))))

@@ -32,7 +32,7 @@ from netclone_host.control.xdp import check, hold, members, read
 from netclone_host.control.xdp.deleted_ports import GonePort
 from netclone_host.control.xdp.fields import config_value, number, of_table, port_of, server_entry
 from netclone_host.errors import UserError
-from netclone_host.kernel import libbpf, maps
+from netclone_host.kernel import interfaces, libbpf, maps
 from netclone_host.kernel.maps import DevmapValue, Map
 from netclone_host.signals import signals_wait
 from netclone_host.topology import PortName
@@ -73,9 +73,10 @@ class XdpSwitch:
                 _write_addresses(opened, written, ports, program)
                 crash_points.reached("addresses")
                 _write_groups(opened, written, ports, program)
-            generic = bool(before.flags & SwitchFlag.GENERIC)
             for action in of_table(written, MapName.SWITCH_CONFIG).values():
-                configs[0] = config_value(action.params, generic=generic)
+                config = config_value(action.params, before)
+                config.longest_frame = _longest_frame(opened)
+                configs[0] = config
             crash_points.reached("config")
             _delete(opened, changes.delete)
 
@@ -127,12 +128,20 @@ def _write_addresses(
     for name in (name for name in names if not isinstance(name, GonePort)):
         opened[MapName.PORTS].update(ports[name], DevmapValue(ports[name], program()))
     rows: Table[Server] = table(opened, Server)
+    mtus = interfaces.mtus()
     for sid, server in servers.items():
-        rows[sid] = encoding.address_entry(server, ports[server.port])
+        ifindex = ports[server.port]
+        longest = interfaces.longest_frame(mtus, ifindex)
+        rows[sid] = encoding.address_entry(server, ifindex, longest)
     for key, action in of_table(written, MapName.FDB).items():
         values = dict(action.params)
         mac, ifindex = mac_bytes(str(values["mac"])), ports[values["port"]]
         opened[MapName.FDB].update(number(key), encoding.fdb_entry(mac, ifindex))
+
+
+def _longest_frame(opened: Mapping[str, Map]) -> int:
+    """That all servers' ports can send; 0: not known."""
+    return min((row.max_frame for row in table(opened, Server).rows() if row.max_frame), default=0)
 
 
 def _write_groups(

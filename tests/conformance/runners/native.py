@@ -100,7 +100,8 @@ class Native:
             self.node.close()
         self.role = scenario.role
         self.now_ns = START_NS
-        config = getattr(form, f"{self.role}_config")(scenario.config)
+        self.config = scenario.config
+        config = form.config_of(scenario)
         self.node = Node(self.role, config)
         getattr(self, f"_fill_{self.role}")(scenario.before)
 
@@ -147,9 +148,12 @@ class Native:
         for slot, count in tables.get("attempts", []):
             attempts[slot] = count
         fdb = self.node.table("nc_fdb", c_uint64)
-        for slot, word in form.fdb_words(tables, _same).items():
+        for slot, word in form.fdb_words(tables, self.config, _same).items():
             fdb[slot] = word
         self.node.table("nc_sequence", c_uint64)[0] = tables["sequence"]
+        roles = self.node.table("nc_port_roles", c_uint32)
+        for port, role in form.port_roles(self.config, _same).items():
+            roles[port] = role
 
     def _read_switch(self) -> Tables:
         assert self.node
@@ -200,14 +204,14 @@ class Native:
 
     def _fill_client(self, tables: Tables) -> None:
         assert self.node
-        answered = self.node.table("nc_answered", abi.Answered)
-        for slot, word in tables["answered"]:
-            answered[slot] = abi.Answered(int(word, 16), self.now_ns)
+        answered = self.node.table("nc_answered", c_uint64)
+        for slot, key in tables["answered"]:
+            answered[slot] = form.answered_word(int(key, 16), self.now_ns)
 
     def _read_client(self) -> Tables:
         assert self.node
         words = self.node.table("nc_answered", c_uint64)
-        return {"answered": [[i // 2, hex(w)] for i, w in _set(words) if i % 2 == 0]}
+        return {"answered": [[i, hex(w >> form.ANSWERED_TIME_BITS)] for i, w in _set(words)]}
 
 
 def _same(port: int) -> int:

@@ -26,6 +26,10 @@ def mac_bytes(text: str) -> bytes:
     return bytes.fromhex(text.replace(":", ""))
 
 
+def mac_number(text: str) -> int:
+    return int.from_bytes(mac_bytes(text), "big")
+
+
 def mac_text(value: int) -> str:
     return value.to_bytes(6, "big").hex(":")
 
@@ -62,6 +66,9 @@ def build_switch(config: dict[str, Any], tables: Tables) -> model.Switch:
         generic=config["generic"],
         switch_id=config["switch_id"],
         server_timeout_ns=config["server_timeout_ms"] * MS,
+        state_timeout_ns=config.get("state_timeout_ms", 0) * MS,
+        clone_share_max=config.get("clone_share_max", 0),
+        secret=config.get("secret", 0),
         cloning=config.get("cloning", True),
         reserve=config.get("reserve", False),
         hold=config.get("hold", False),
@@ -74,9 +81,11 @@ def build_switch(config: dict[str, Any], tables: Tables) -> model.Switch:
         ),
         attempts=model.Attempts(dict(tables.get("attempts", []))),
         sequence=tables["sequence"],
+        client_ports=frozenset(config.get("client_ports", [])),
     )
+    switch.cache.fixed = {mac_number(mac) for mac in config.get("fixed", [])}
     for mac, port in tables["fdb"].items():
-        switch.cache.add(int.from_bytes(mac_bytes(mac), "big"), port)
+        switch.cache.add(mac_number(mac), port)
     return switch
 
 
@@ -87,6 +96,16 @@ def build_address(entry: dict[str, Any]) -> model.Address:
         mac=mac_bytes(entry["mac"]),
         ip4=socket.inet_pton(socket.AF_INET, ip4) if ip4 else None,
         ip6=socket.inet_pton(socket.AF_INET6, ip6) if ip6 else None,
+        max_frame=entry.get("max_frame"),
+    )
+
+
+def build_host(config: dict[str, Any]) -> model.Host:
+    """`mac` and `addresses`, where the scenario lets the host know them."""
+    families = {False: socket.AF_INET, True: socket.AF_INET6}
+    return model.Host(
+        mac_number(config["mac"]) if "mac" in config else 0,
+        frozenset(socket.inet_pton(families[":" in a], a) for a in config.get("addresses", [])),
     )
 
 
@@ -96,6 +115,7 @@ def build_server(config: dict[str, Any], tables: Tables) -> model.Server:
         workers=config["workers"],
         ports=tuple(config["ports"]),
         n_filter_tables=config["filter_tables"],
+        host=build_host(config),
         slice_ns=1 << slice_shift_of(config["request_timeout_ms"]),
         slices=SLICES,
         reserve=config.get("reserve", False),
@@ -111,6 +131,9 @@ def build_client(config: dict[str, Any], tables: Tables) -> model.Client:
         n_filter_tables=config["filter_tables"],
         ports=tuple(config["ports"]),
         duplicate_window_ns=config["duplicate_window_ms"] * MS,
+        host=build_host(config),
+        switch_id=config.get("switch_id"),
+        secret=config.get("secret", 0),
     )
 
 
@@ -129,7 +152,9 @@ def read_switch(switch: model.Switch, now_ns: int) -> Tables:
 
 
 def read_address(server: model.Address) -> dict[str, Any]:
+    known = {} if server.max_frame is None else {"max_frame": server.max_frame}
     return {
+        **known,
         "port": server.port,
         "mac": server.mac.hex(":"),
         "ip4": socket.inet_ntop(socket.AF_INET, server.ip4) if server.ip4 else None,
@@ -147,4 +172,10 @@ def read_server(server: model.Server, now_ns: int) -> Tables:
 
 
 def read_client(client: model.Client, now_ns: int) -> Tables:
-    return {"answered": [[slot, hex(word)] for slot, (word, _) in client.answered.items() if word]}
+    return {
+        "answered": [
+            [slot, hex(model.answered_key(fingerprint))]
+            for slot, (fingerprint, _) in client.answered.items()
+            if fingerprint
+        ]
+    }

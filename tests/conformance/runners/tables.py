@@ -15,7 +15,7 @@ from typing import Any
 
 from netclone_host.attach import tables as abi
 from netclone_host.model.server import Identity
-from tests.conformance.scenario import Tables
+from tests.conformance.scenario import Scenario, Tables
 
 MS = 1_000_000
 SLICES = abi.INFLIGHT_SLICES - 1
@@ -34,7 +34,7 @@ def filter_slots(config: dict[str, Any]) -> int:
     return int(config.get("filter_slots", DEFAULT_FILTER_SLOTS))
 
 
-def switch_config(config: dict[str, Any]) -> abi.SwitchConfig:
+def switch_config(config: dict[str, Any], tables: Tables) -> abi.SwitchConfig:
     flags = abi.SwitchFlag.RACKSCHED if config["racksched"] else 0
     flags |= abi.SwitchFlag.GENERIC if config["generic"] else 0
     flags |= abi.SwitchFlag.RESERVE if config.get("reserve") else 0
@@ -47,8 +47,24 @@ def switch_config(config: dict[str, Any]) -> abi.SwitchConfig:
         n_filter_tables=config["filter_tables"],
         filter_mask=filter_slots(config) - 1,
         switch_id=config["switch_id"],
+        clone_share=config.get("clone_share_max", 0),
+        longest_frame=min(
+            (entry["max_frame"] for entry in tables["servers"].values() if "max_frame" in entry),
+            default=0,
+        ),
         server_timeout_ns=config["server_timeout_ms"] * MS,
+        state_timeout_ns=config.get("state_timeout_ms", 0) * MS,
+        secret=config.get("secret", 0),
     )
+
+
+def config_of(scenario: Scenario) -> abi.SwitchConfig | abi.ServerConfig | abi.ClientConfig:
+    """Of the scenario's role."""
+    if scenario.role == "switch":
+        return switch_config(scenario.config, scenario.before)
+    if scenario.role == "server":
+        return server_config(scenario.config)
+    return client_config(scenario.config)
 
 
 def server_config(config: dict[str, Any]) -> abi.ServerConfig:
@@ -62,6 +78,7 @@ def server_config(config: dict[str, Any]) -> abi.ServerConfig:
         slices=SLICES,
         n_filter_tables=config["filter_tables"],
         flags=abi.HostFlag.RESERVE if config.get("reserve") else 0,
+        host=host(config),
     )
 
 
@@ -71,7 +88,23 @@ def client_config(config: dict[str, Any]) -> abi.ClientConfig:
         n_groups=config["n_groups"],
         n_filter_tables=config["filter_tables"],
         duplicate_window_ns=config["duplicate_window_ms"] * MS,
+        flags=abi.HostFlag.SWITCH_ID if "switch_id" in config else 0,
+        switch_id=config.get("switch_id", 0),
+        secret=config.get("secret", 0),
+        host=host(config),
     )
+
+
+def host(config: dict[str, Any]) -> abi.Host:
+    """What the scenario lets a host know of itself."""
+    value = abi.Host()
+    if "mac" in config:
+        value.mac = tuple(bytes.fromhex(config["mac"].replace(":", "")))
+    for version, field in ((4, value.ip4), (6, value.ip6)):
+        known = [ipaddress.ip_address(text) for text in config.get("addresses", [])]
+        for place, address in enumerate(one for one in known if one.version == version):
+            field[place] = (type(field[place]))(*address.packed)
+    return value
 
 
 def mac_number(text: str) -> int:
@@ -90,13 +123,16 @@ def address(entry: dict[str, Any], port_of: PortOf) -> abi.Server:
         ifindex=port_of(entry["port"]) if entry["port"] else 0,
         ip4=tuple(ipaddress.IPv4Address(ip4).packed),
         mac=tuple(bytes.fromhex(entry["mac"].replace(":", ""))),
+        max_frame=entry.get("max_frame", 0),
         ip6=tuple(ipaddress.IPv6Address(ip6).packed),
     )
 
 
 def address_entry(server: abi.Server, number_of: PortOf) -> dict[str, Any]:
     ip4, ip6 = ipaddress.IPv4Address(bytes(server.ip4)), ipaddress.IPv6Address(bytes(server.ip6))
+    known = {"max_frame": server.max_frame} if server.max_frame else {}
     return {
+        **known,
         "port": number_of(server.ifindex) if server.ifindex else 0,
         "mac": bytes(server.mac).hex(":"),
         "ip4": str(ip4) if int(ip4) else None,
@@ -118,16 +154,34 @@ def averages_entry(reserve: abi.Reserve) -> dict[str, int]:
     return {"busy": reserve.busy, "originals": reserve.originals}
 
 
-def fdb_words(tables: Tables, port_of: PortOf) -> dict[int, int]:
+def fdb_words(tables: Tables, config: dict[str, Any], port_of: PortOf) -> dict[int, int]:
     """slot -> word of nc_fdb."""
+    fixed = config.get("fixed", [])
     return {
-        fdb_slot(mac_number(mac)): mac_number(mac) << 16 | port_of(port)
+        fdb_slot(mac_number(mac)): mac_number(mac) << 16
+        | port_of(port)
+        | (abi.FDB_FIXED if mac in fixed else 0)
         for mac, port in tables["fdb"].items()
     }
 
 
+def port_roles(config: dict[str, Any], port_of: PortOf) -> dict[int, int]:
+    """ifindex -> word of nc_port_roles."""
+    return {port_of(port): abi.PORT_CLIENT for port in config.get("client_ports", [])}
+
+
+ANSWERED_TIME_BITS, ANSWERED_TICK_SHIFT = 28, 22
+
+
+def answered_word(key: int, now_ns: int) -> int:
+    """A word of nc_answered."""
+    ticks = (now_ns >> ANSWERED_TICK_SHIFT) % (1 << ANSWERED_TIME_BITS)
+    return key << ANSWERED_TIME_BITS | ticks
+
+
 def fdb_entry(word: int, number_of: PortOf) -> tuple[str, int]:
-    return (word >> 16).to_bytes(6, "big").hex(":"), number_of(word & 0xFFFF)
+    mac = (word & ~abi.FDB_FIXED) >> 16
+    return mac.to_bytes(6, "big").hex(":"), number_of(word & 0xFFFF)
 
 
 def live_in_flight(slices: abi.Slices, config: abi.ServerConfig, now_ns: int) -> int:
@@ -151,7 +205,7 @@ def inflight_slot(request: Identity) -> int:
     key = (ip << 32 | _swapped(req_id, 4)) + port * 0xBF58476D1CE4E5B9
     if client_id is not None:
         key += (_swapped(client_id, 2) + 1) * 0x94D049BB133111EB
-    return (_mixed(key) >> 16 or 1) % (1 << abi.INFLIGHT_SLOTS_LOG2)
+    return (_mixed(key) >> 16) % (1 << abi.INFLIGHT_SLOTS_LOG2)
 
 
 def _swapped(value: int, size: int) -> int:

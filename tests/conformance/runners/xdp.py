@@ -204,10 +204,14 @@ class _SwitchTables:
         self._requests.fill(_request_words(tables), _request_words(scenario.after))
         self._attempts.fill(dict(tables.get("attempts", [])), dict(_request_slots(scenario)))
         self._fdb.fill(
-            form.fdb_words(tables, self._port_of), form.fdb_words(scenario.after, self._port_of)
+            form.fdb_words(tables, scenario.config, self._port_of),
+            form.fdb_words(scenario.after, scenario.config, self._port_of),
         )
         maps["nc_sequence"].update(0, tables["sequence"])
-        maps["nc_switch_cfg"].update(0, form.switch_config(scenario.config))
+        zero(maps["nc_port_roles"])
+        zero(maps["nc_clone_tokens"])
+        _update(maps["nc_port_roles"], form.port_roles(scenario.config, self._port_of))
+        maps["nc_switch_cfg"].update(0, form.switch_config(scenario.config, tables))
 
     def _write_clone_ports(
         self, groups: dict[int, abi.Group], servers: dict[int, abi.Server]
@@ -296,8 +300,8 @@ class _ClientTables:
         self._maps["nc_client_cfg"].update(0, form.client_config(scenario.config))
 
     def read(self, scenario: Scenario) -> Tables:
-        words = nonzero_words(self._maps["nc_answered"])  # fingerprint, time, fingerprint, ..
-        return {"answered": [[i // 2, hex(word)] for i, word in words if i % 2 == 0]}
+        words = nonzero_words(self._maps["nc_answered"])
+        return {"answered": [[i, hex(word >> form.ANSWERED_TIME_BITS)] for i, word in words]}
 
 
 def _port_in(servers: dict[int, abi.Server], sid: int) -> int:

@@ -133,7 +133,7 @@ def writes(book: Book) -> None:
         3, answer, (7, answer), counts="response_forwarded"
     ).leaves(state={"0": 0, "1": 0, "2": 6})
     cloned = request(flags=1, dst=S2, clo=1)
-    book.switch("write-already-cloned", "CLO set comes first").passes(7, cloned, "already_cloned")
+    book.switch("write-already-cloned", "CLO set comes first").drops(7, cloned, "already_cloned")
     multi = request(flags=3, dst=S2, client_id=4, req_id=7, pkt_count=3, pkt_index=1)
     book.switch("write-multi-packet", "a packet of a long write: no decision is stored").send(
         7, multi, (3, multi), counts="no_clone"
@@ -171,7 +171,7 @@ def learning(book: Book) -> None:
     )
     without_c1("learn-not-from-untouched", "nothing is learned from what passes").passes(
         7, request(grp=0), "bad_group"
-    ).passes(7, request(clo=1), "already_cloned").passes(7, request(flags=1), "unknown_port")
+    ).drops(7, request(clo=1), "already_cloned").passes(7, request(flags=1), "unknown_port")
     tagged = request(vlans=((0x8100, 3),))
     first = tagged.to(S0, req_id=1, clo=1, sid=1)
     without_c1("learn-not-from-tagged", "tagged frames are not learned").send(

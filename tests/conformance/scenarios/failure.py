@@ -188,7 +188,7 @@ def probing(book: Book) -> None:
     life = response(1, req_id=2, state=5)
     scenario.send(2, life, (7, life), counts="response_forwarded", at_ms=600)
     probe = ask.to(S1, req_id=3, clo=1, sid=0)
-    scenario.send(7, ask, (2, probe), (1, probe.to(S0, clo=2)), counts="probed", at_ms=1200)
+    scenario.send(7, ask, (2, probe), (1, probe.to(S0)), counts="probed", at_ms=1200)
     scenario.send(2, life, (7, life), counts="response_forwarded", at_ms=1200)
     scenario.send(7, ask, (2, ask.to(S1, req_id=4)), counts="not_cloned", at_ms=1200)
     scenario.leaves(sequence=4, owed={"0": 2, "1": 1})

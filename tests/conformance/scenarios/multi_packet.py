@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.conformance.frames import Frame, request, response, server
-from tests.conformance.writing import Book, Writing, address, filter_slot, fingerprint, held
+from tests.conformance.writing import Book, Writing, address, fingerprint, held, slot_of
 
 S0, S1 = server(0), server(1)
 CLONED, SECOND = 1 << 59, 1 << 60
@@ -19,8 +19,8 @@ def part(index: int, count: int = 3, **fields: Any) -> Frame:
 
 def decision(bits: int, req_id: int = 70, client_id: int = 4) -> list[Any]:
     """An entry of the cloned-request table: slot, word."""
-    slot = filter_slot(req_id, 0, client_id, log2=16)
-    return [slot, f"{fingerprint(req_id, client_id) | bits:#x}"]
+    key = fingerprint(req_id, client_id)
+    return [slot_of(key, log2=16), f"{key | bits:#x}"]
 
 
 def write(book: Book) -> None:

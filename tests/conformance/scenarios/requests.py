@@ -161,7 +161,7 @@ def sequence(book: Book) -> None:
     first = request().to(S0, req_id=1, clo=1, sid=1)
     book.switch(
         "sequence-not-used-by-untouched", "an id is used up only by a request that goes out"
-    ).passes(7, request(grp=7), "bad_group").passes(7, request(clo=1), "already_cloned").send(
+    ).passes(7, request(grp=7), "bad_group").drops(7, request(clo=1), "already_cloned").send(
         7, request(), (1, first), (2, first.to(S1, clo=2)), counts="cloned"
     ).leaves(sequence=1)
 
@@ -189,8 +189,8 @@ def not_cloned(book: Book) -> None:
     )
     for clo in (1, 2):
         book.switch(
-            f"already-cloned-clo-{clo}", "the copy is made inside the switch, never outside"
-        ).passes(7, request(clo=clo, sid=1), "already_cloned")
+            f"already-cloned-clo-{clo}", "clones are made inside the switch, never outside"
+        ).drops(7, request(clo=clo, sid=1), "already_cloned")
     book.switch("already-cloned-clo-3", "CLO above 2").passes(7, request(clo=3), "bad_clo")
 
 

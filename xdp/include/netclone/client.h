@@ -6,6 +6,7 @@
 
 #include "checksum.h"
 #include "fingerprint.h"
+#include "host.h"
 #include "parse.h"
 #include "table_access.h"
 
@@ -20,19 +21,52 @@ NC_INLINE nc_u32 nc_answered_index(nc_u64 fingerprint)
 	return nc_slot(fingerprint, (1U << NC_ANSWERED_SLOTS_LOG2) - 1);
 }
 
+/* ---- answered requests: one word per slot, swapped as a whole, so that of two responses on two
+ * CPUs exactly one finds the other's, and how old it is. What the slot tells (the low half of
+ * REQ_ID) is not kept; of ids that clients chose, a hash is. ---- */
+
+enum {
+	NC_ANSWERED_TIME_BITS = 28, /* ticks of 2^22 ns: 13 days */
+	NC_ANSWERED_TICK_SHIFT = 22,
+};
+
+NC_INLINE nc_u64 nc_answered_key(nc_u64 fingerprint)
+{
+	if (nc_unlikely(fingerprint & NC_FP_CLIENT_ID))
+		return nc_mix(fingerprint) >> 29;
+	return 1ULL << 35 | (fingerprint & NC_FP_MULTI) >> 34 |
+	       (fingerprint >> NC_FP_PKT_SHIFT & 0xff) << 16 | (fingerprint >> 16 & 0xffff);
+}
+
+NC_INLINE nc_u64 nc_answered_word(nc_u64 key, nc_u64 now_ns)
+{
+	return key << NC_ANSWERED_TIME_BITS |
+	       (now_ns >> NC_ANSWERED_TICK_SHIFT & ((1U << NC_ANSWERED_TIME_BITS) - 1));
+}
+
+/* Whether `word` says that the request of `now`, a word too, was answered within the window. */
+NC_INLINE int nc_is_answered(const struct nc_client_config *cfg, nc_u64 word, nc_u64 now)
+{
+	nc_u64 age = (now - word) & ((1U << NC_ANSWERED_TIME_BITS) - 1);
+
+	return word >> NC_ANSWERED_TIME_BITS == now >> NC_ANSWERED_TIME_BITS &&
+	       age << NC_ANSWERED_TICK_SHIFT <= cfg->duplicate_window_ns;
+}
+
 /* A request leaves. With ids of its own, all packets and retransmissions of a request
  * must get the same group: it comes from a hash of the id. */
 NC_INLINE enum nc_counter nc_client_request(struct nc_env *env, const struct nc_client_config *cfg,
-					    struct nc_header *h)
+					    struct nc_header *h, nc_u32 who)
 {
 	nc_u32 for_group, for_table;
 
 	if (nc_unlikely(nc_has_client_id(h))) {
-		nc_u64 key = nc_request_key(h), mixed = nc_mix(key);
-		struct nc_answered *answered = nc_answered_slot(env, nc_answered_index(key));
+		nc_u64 key = nc_request_key(h, who), mixed = nc_mix(key);
+		nc_u64 *answered = nc_answered_slot(env, nc_answered_index(key));
+		nc_u64 word = answered ? *(volatile nc_u64 *)answered : 0;
 
-		if (answered)
-			nc_replace(&answered->fingerprint, key, 0);
+		if (answered && word >> NC_ANSWERED_TIME_BITS == nc_answered_key(key))
+			nc_replace(answered, word, 0);
 		for_group = (nc_u32)(mixed >> 32);
 		for_table = (nc_u32)mixed;
 	} else {
@@ -47,27 +81,26 @@ NC_INLINE enum nc_counter nc_client_request(struct nc_env *env, const struct nc_
 	return NC_CTR_request_stamped;
 }
 
-/* A response arrives. A request that was not cloned has only one. */
+/* A response arrives. A request that was not cloned has only one; FAILED does not count. */
 NC_INLINE enum nc_counter nc_client_response(struct nc_env *env, const struct nc_client_config *cfg,
-					     const struct nc_header *h)
+					     const struct nc_header *h, nc_u32 who)
 {
-	struct nc_answered *answered;
-	nc_u64 fingerprint, seen_ns, now_ns;
+	nc_u64 fingerprint, *answered, word, before;
 
 	if (h->clo == NC_CLO_NONE || !nc_is_identified(h) ||
 	    (nc_has_client_id(h) && nc_is_multi_packet(h)))
 		return NC_CTR_response_delivered;
-	fingerprint = nc_fingerprint(h);
+	fingerprint = nc_fingerprint(h, who);
 	answered = nc_answered_slot(env, nc_answered_index(fingerprint));
 	if (!answered)
 		return NC_CTR_response_delivered;
-	now_ns = nc_now_ns(env);
-	seen_ns = *(volatile nc_u64 *)&answered->seen_ns;
-	*(volatile nc_u64 *)&answered->seen_ns = now_ns;
-	if (nc_swap(&answered->fingerprint, fingerprint) != fingerprint)
+	word = nc_answered_word(nc_answered_key(fingerprint), nc_now_ns(env));
+	if (nc_unlikely(h->flags & NC_FLAG_FAILED) &&
+	    !nc_is_answered(cfg, *(volatile nc_u64 *)answered, word))
 		return NC_CTR_response_delivered;
-	return now_ns - seen_ns <= cfg->duplicate_window_ns ? NC_CTR_dropped_already_answered
-							    : NC_CTR_response_delivered;
+	before = nc_swap(answered, word);
+	return nc_is_answered(cfg, before, word) ? NC_CTR_dropped_already_answered
+						 : NC_CTR_response_delivered;
 }
 
 NC_INLINE enum nc_counter nc_client_parse(const struct nc_client_config *cfg,
@@ -93,7 +126,14 @@ NC_INLINE enum nc_counter nc_client_ingress(struct nc_env *env, const struct nc_
 	struct nc_packet p = {};
 	enum nc_counter reason = nc_client_parse(cfg, frame, NC_TYPE_RESP, &p);
 
-	return reason == NC_PARSED ? nc_client_response(env, cfg, p.nc) : reason;
+	if (reason != NC_PARSED)
+		return reason;
+	if (nc_unlikely(!nc_is_for(&cfg->host, &p)))
+		return NC_CTR_not_for_host;
+	if (nc_unlikely(p.nc->switch_id != nc_htons(cfg->switch_id)) &&
+	    cfg->flags & NC_HOST_SWITCH_ID)
+		return NC_CTR_foreign_switch;
+	return nc_client_response(env, cfg, p.nc, nc_who_asked(&p, cfg->secret));
 }
 
 /* A frame leaves. request_stamped: its checksum is the caller's to update. */
@@ -107,7 +147,7 @@ NC_INLINE enum nc_counter nc_client_egress(struct nc_env *env, const struct nc_c
 	if (reason != NC_PARSED)
 		return reason;
 	old = *p->nc;
-	reason = nc_client_request(env, cfg, p->nc);
+	reason = nc_client_request(env, cfg, p->nc, nc_who_asked(p, cfg->secret));
 	out->diff = nc_header_diff(&old, p->nc);
 	return reason;
 }

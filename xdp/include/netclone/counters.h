@@ -23,22 +23,29 @@
 	X(cloned, "request cloned: one to each candidate")                                         \
 	X(not_cloned, "request sent to one candidate")                                             \
 	X(no_clone, "request with NO_CLONE, destination left alone")                               \
+	X(clone_capped, "request that could be cloned, but enough are (clone_share_max)")          \
 	X(clone_sent, "clone readdressed to the second server (devmap hook)")                      \
 	X(clone_lost, "clone dropped: its second server is gone (devmap hook)")                    \
 	X(probed, "request cloned towards a server considered failed")                             \
-	X(already_cloned, "request with CLO set arrived from outside, passed untouched")           \
+	X(already_cloned, "request with CLO set arrived from outside, dropped")                    \
 	X(foreign_switch, "claimed by another switch, passed untouched")                           \
 	X(unknown_port, "no port known for the destination, passed untouched")                     \
+	X(too_long, "frame that no candidate's port can send, passed untouched")                   \
 	X(checksum_ambiguous, "generic mode: checksum may be partial or full, passed untouched")   \
 	/* switch, responses */                                                                    \
 	X(response_forwarded, "response to a request that was not cloned")                         \
-	X(response_first, "faster response of a cloned request")                                   \
+	X(response_first_original, "faster response of a cloned request: the original's")          \
+	X(response_first_clone, "faster response of a cloned request: the clone's")                \
+	X(response_failed, "response with FAILED, forwarded: does not count as the first")         \
 	X(filtered_slower_response, "slower response, dropped")                                    \
-	X(unknown_source, "response whose source is not the server its SID names, passed")         \
+	X(unknown_source, "response not from its SID's address and port, passed untouched")        \
+	X(dropped_forged_response, "the same from a client's port, dropped")                       \
 	/* server */                                                                               \
 	X(request_admitted, "request (CLO 0 or 1) handed to the server")                           \
 	X(clone_admitted, "clone handed to the server, its queue was empty")                       \
 	X(dropped_server_busy, "clone dropped, the request queue was not empty")                   \
+	X(dropped_from_server_port, "from a NetClone port to a NetClone port, dropped")            \
+	X(response_fragmented, "response longer than the MTU: not stamped, no longer in flight")   \
 	X(response_stamped, "response given SID and STATE")                                        \
 	/* client */                                                                               \
 	X(request_stamped, "blank request given GRP and IDX")                                      \
@@ -47,6 +54,8 @@
 	X(dropped_already_answered, "response to a request already answered, dropped")             \
 	/* either host */                                                                          \
 	X(other_direction, "response at a server's, request at a client's ingress (or egress)")    \
+	X(not_for_host, "addressed to another host, to a group or to all, passed untouched")       \
+	X(segments_not_stamped, "more segments in one buffer than are looked at")                  \
 	X(checksum_failed, "rewritten but its checksum could not be updated: dropped")
 
 enum nc_counter {

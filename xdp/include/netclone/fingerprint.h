@@ -37,22 +37,45 @@ NC_INLINE nc_u64 nc_fingerprint_of_id(nc_u32 req_id)
 	return NC_FP_PRESENT | req_id;
 }
 
-/* One key for all packets of a message. */
-NC_INLINE nc_u64 nc_request_key(const struct nc_header *h)
+/* Mixes 64 bits well enough to pick slots and groups. */
+NC_INLINE nc_u64 nc_mix(nc_u64 x)
+{
+	x *= 0x9e3779b97f4a7c15ULL;
+	x ^= x >> 32;
+	x *= 0xd6e8feb86659fd93ULL;
+	return x ^ x >> 29;
+}
+
+/* Who asked, in 24 bits, from the client's address, 64 bits at a time (IPv4: its 32), and port. Two
+ * clients may have chosen the same id; and without the secret nobody can find a second address
+ * and port that look like a client's. */
+NC_INLINE nc_u32 nc_hash_of_ip4(nc_u64 secret, nc_u32 address, nc_u32 port)
+{
+	return (nc_u32)(nc_mix(nc_mix(secret ^ address) ^ port) >> 40);
+}
+
+NC_INLINE nc_u32 nc_hash_of_ip6(nc_u64 secret, nc_u64 high, nc_u64 low, nc_u32 port)
+{
+	return (nc_u32)(nc_mix(nc_mix(nc_mix(secret ^ high) ^ low) ^ port) >> 40);
+}
+
+/* One key for all packets of a message. `who` asked: nc_who_asked. */
+NC_INLINE nc_u64 nc_request_key(const struct nc_header *h, nc_u32 who)
 {
 	nc_u64 key = nc_fingerprint_of_id(nc_ntohl(h->req_id));
 
 	if (nc_unlikely(nc_has_client_id(h)))
-		key |= NC_FP_CLIENT_ID | (nc_u64)nc_ntohs(h->client_id) << NC_FP_CLIENT_SHIFT;
+		key |= NC_FP_CLIENT_ID | (nc_u64)(nc_ntohs(h->client_id) ^ who)
+						 << NC_FP_CLIENT_SHIFT;
 	return key;
 }
 
-NC_INLINE nc_u64 nc_fingerprint(const struct nc_header *h)
+NC_INLINE nc_u64 nc_fingerprint(const struct nc_header *h, nc_u32 who)
 {
-	nc_u64 fingerprint = nc_request_key(h);
+	nc_u64 fingerprint = nc_request_key(h, who);
 
 	if (nc_unlikely(nc_is_multi_packet(h)))
-		fingerprint |= NC_FP_MULTI | (nc_u64)h->pkt_index << NC_FP_PKT_SHIFT;
+		fingerprint ^= NC_FP_MULTI | (nc_u64)h->pkt_index << NC_FP_PKT_SHIFT;
 	return fingerprint;
 }
 
@@ -63,15 +86,6 @@ NC_INLINE nc_u32 nc_slot(nc_u64 fingerprint, nc_u32 mask)
 	nc_u32 pkt = (nc_u32)(fingerprint >> NC_FP_PKT_SHIFT) & 0xff;
 
 	return ((nc_u32)fingerprint ^ pkt << 7 ^ client << 11 ^ client >> 6) & mask;
-}
-
-/* Mixes 64 bits well enough to pick slots and groups. */
-NC_INLINE nc_u64 nc_mix(nc_u64 x)
-{
-	x *= 0x9e3779b97f4a7c15ULL;
-	x ^= x >> 32;
-	x *= 0xd6e8feb86659fd93ULL;
-	return x ^ x >> 29;
 }
 
 #endif

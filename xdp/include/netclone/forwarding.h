@@ -8,7 +8,8 @@
 #include "table_access.h"
 #include "verifier.h"
 
-/* ---- ports: MAC address -> port, one 64-bit word per entry, read and written whole ---- */
+/* ---- ports: MAC address -> port, one 64-bit word per entry, read and written whole. What the
+ * topology gives to somebody is fixed: nobody else may have it learned for another port. ---- */
 
 /* 48 bits, first byte of the address highest. */
 #define NC_MAC_OF(mac)                                                                             \
@@ -21,13 +22,14 @@ NC_INLINE nc_u64 *nc_fdb_slot_of(struct nc_env *env, nc_u64 mac)
 
 NC_INLINE void nc_learn(struct nc_env *env, const struct nc_packet *p, nc_u32 port)
 {
-	nc_u64 mac = NC_MAC_OF(p->eth->src), entry = mac << 16 | port;
+	nc_u64 mac = NC_MAC_OF(p->eth->src), entry = mac << 16 | port, known;
 	nc_u64 *slot;
 
-	if (nc_unlikely(p->tagged || port > 0xffff))
+	if (nc_unlikely(p->tagged || port > 0xffff || entry & NC_FDB_FIXED))
 		return;
 	slot = nc_fdb_slot_of(env, mac);
-	if (slot && *slot != entry)
+	known = slot ? *(volatile nc_u64 *)slot : NC_FDB_FIXED;
+	if (known != entry && !(known & NC_FDB_FIXED))
 		*(volatile nc_u64 *)slot = entry;
 }
 
@@ -42,17 +44,18 @@ NC_INLINE nc_u32 nc_port_of(struct nc_env *env, const struct nc_packet *p)
 	slot = nc_fdb_slot_of(env, mac);
 	if (!slot)
 		return 0;
-	entry = *(volatile nc_u64 *)slot;
+	entry = *(volatile nc_u64 *)slot & ~NC_FDB_FIXED;
 	return entry >> 16 == mac ? (nc_u32)(entry & 0xffff) : 0;
 }
 
 /* ---- addresses ---- */
 
-NC_INLINE int nc_is_from(const struct nc_packet *p, const struct nc_server *s)
+/* From the address, and by the port, that this server has. */
+NC_INLINE int nc_is_from(const struct nc_packet *p, const struct nc_server *s, nc_u32 in_port)
 {
 	const struct nc_ip6 *ip6 = nc_ip6_of(p);
 
-	if (!s || !(s->flags & NC_SERVER_VALID))
+	if (!s || !(s->flags & NC_SERVER_VALID) || s->ifindex != in_port)
 		return 0;
 	if (!ip6)
 		return s->ip4 && nc_ip4_of(p)->src == s->ip4;

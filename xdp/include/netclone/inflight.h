@@ -17,7 +17,7 @@
 #include "table_access.h"
 
 enum {
-	NC_SLICE_BITS = 16, /* of a slice's number, in a table word */
+	NC_SLICE_BITS = 32, /* of a slice's number, in a table word: as many as its count has */
 };
 
 NC_INLINE nc_u32 nc_slice_now(struct nc_env *env, const struct nc_server_config *cfg)
@@ -34,7 +34,7 @@ NC_INLINE nc_u64 nc_inflight_key(const struct nc_header *h, nc_be32 client_ip, n
 	key += client_port * 0xbf58476d1ce4e5b9ULL;
 	if (nc_unlikely(nc_has_client_id(h)))
 		key += (h->client_id + 1U) * 0x94d049bb133111ebULL;
-	key = nc_mix(key) >> NC_SLICE_BITS;
+	key = nc_mix(key) >> 16;
 	/* The low bits choose the slot. A client's ids that a switch counts up lie side by side
 	 * in the table: one cache line serves the next requests too. */
 	if (nc_likely(h->req_id && !nc_has_client_id(h))) {
@@ -42,13 +42,19 @@ NC_INLINE nc_u64 nc_inflight_key(const struct nc_header *h, nc_be32 client_ip, n
 
 		key = (key & ~0xffffULL) | ((nc_ntohl(h->req_id) + (client >> 16)) & 0xffff);
 	}
-	return key ? key : 1;
+	return key | 1ULL << 47; /* or a word of slice 0 could be that of an empty slot */
 }
 
-/* Age of a table word in slices. */
+/* Age of a table word in slices: 2^32 of them are 99 days at the shortest timeout. */
 NC_INLINE nc_u32 nc_slice_age(nc_u64 word, nc_u32 slice)
 {
-	return (slice - (nc_u32)word) & ((1U << NC_SLICE_BITS) - 1);
+	return slice - (nc_u32)word;
+}
+
+/* What a request leaves in its slot. The slot tells the low 16 bits of the key. */
+NC_INLINE nc_u64 nc_inflight_word(nc_u64 key, nc_u32 slice)
+{
+	return (key >> 16) << NC_SLICE_BITS | slice;
 }
 
 NC_INLINE nc_u64 *nc_inflight_slot_of(struct nc_env *env, nc_u64 key)
@@ -105,7 +111,7 @@ NC_INLINE nc_u32 nc_inflight_total(struct nc_env *env, const struct nc_server_co
 NC_INLINE int nc_inflight_is(nc_u64 word, const struct nc_server_config *cfg, nc_u64 key,
 			     nc_u32 slice)
 {
-	return word >> NC_SLICE_BITS == key && nc_slice_age(word, slice) < cfg->slices;
+	return word >> NC_SLICE_BITS == key >> 16 && nc_slice_age(word, slice) < cfg->slices;
 }
 
 NC_INLINE int nc_inflight_has(struct nc_env *env, const struct nc_server_config *cfg, nc_u64 key,
@@ -120,7 +126,7 @@ NC_INLINE void nc_inflight_admit(struct nc_env *env, const struct nc_server_conf
 				 nc_u32 slice)
 {
 	nc_u64 *slot = nc_inflight_slot_of(env, key), old;
-	nc_u64 word = key << NC_SLICE_BITS | (slice & ((1U << NC_SLICE_BITS) - 1));
+	nc_u64 word = nc_inflight_word(key, slice);
 
 	if (!slot)
 		return;

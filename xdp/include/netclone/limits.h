@@ -29,6 +29,9 @@
 /* Server: slices of the request timeout; a request is forgotten with its slice. */
 #define NC_INFLIGHT_SLICES 8
 
+/* Addresses of either version that a host knows of itself. */
+#define NC_MAX_ADDRESSES 4
+
 /* Client: responses already delivered, direct mapped by request id. */
 #define NC_ANSWERED_SLOTS_LOG2 16
 

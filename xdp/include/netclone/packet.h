@@ -15,6 +15,8 @@ enum {
 	NC_PROTO_TCP = 6,
 	NC_PROTO_UDP = 17,
 	NC_IP4_FRAGMENT_MASK = 0x3fff, /* more-fragments bit and offset */
+	NC_IP4_OFFSET_MASK = 0x1fff,
+	NC_IP6_OFFSET_MASK = 0xfff8,
 };
 
 struct nc_eth {
@@ -48,6 +50,13 @@ struct nc_ip6 {
 	nc_u8 hop_limit;
 	nc_be32 src[4];
 	nc_be32 dst[4];
+} NC_UNALIGNED;
+
+struct nc_ip6_fragment {
+	nc_u8 next_header;
+	nc_u8 reserved;
+	nc_be16 offset;
+	nc_be32 id;
 } NC_UNALIGNED;
 
 struct nc_udp {

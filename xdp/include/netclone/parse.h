@@ -5,6 +5,7 @@
 #define NETCLONE_PARSE_H
 
 #include "counters.h"
+#include "fingerprint.h"
 #include "packet.h"
 #include "tables.h"
 #include "verifier.h"
@@ -13,7 +14,9 @@
 struct nc_ranges {
 	nc_u32 n_groups;
 	nc_u32 n_filter_tables;
-	nc_u32 blank; /* a request may have GRP = 0 */
+	nc_u32 blank;	  /* a request may have GRP = 0 */
+	nc_u32 at_switch; /* CLO of a request must be 0, unless another switch has claimed it */
+	nc_be16 switch_id;
 };
 
 #define NC_PARSED NC_CTR_COUNT /* "no reason to pass": the packet is NetClone */
@@ -206,6 +209,9 @@ NC_INLINE enum nc_counter nc_check_header(const struct nc_packet *p, int to_port
 		return NC_CTR_bad_type;
 	if (nc_unlikely(h->clo > NC_CLO_CLONE))
 		return NC_CTR_bad_clo;
+	if (nc_unlikely(h->clo != NC_CLO_NONE) && h->type == NC_TYPE_REQ && ranges->at_switch &&
+	    (!h->switch_id || h->switch_id == ranges->switch_id))
+		return NC_CTR_already_cloned;
 	blank = ranges->blank && grp == 0 && h->type == NC_TYPE_REQ;
 	if (nc_unlikely(grp - 1 >= ranges->n_groups && !blank))
 		return NC_CTR_bad_group;
@@ -337,6 +343,77 @@ NC_INLINE enum nc_counter nc_parse(const struct nc_frame *frame, const struct nc
 	p->is_ip6 = (nc_u8)is_ip6;
 	p->fast = 0;
 	return reason;
+}
+
+/* The first fragment of a UDP packet, which has its header. Returns NC_PARSED and fills *p; the
+ * lengths are those of the fragment. */
+NC_INLINE enum nc_counter nc_parse_first_fragment(const struct nc_frame *frame,
+						  const struct nc_ports *ports,
+						  const struct nc_ranges *ranges,
+						  struct nc_packet *p)
+{
+	struct nc_ip6_fragment *extension;
+	struct nc_ip4 *ip4;
+	struct nc_ip6 *ip6;
+	nc_be16 type;
+	void *l3;
+
+	p->frame = frame->handle;
+	p->end = frame->end;
+	l3 = nc_parse_l2(frame->data, p, &type);
+	ip4 = l3;
+	ip6 = l3;
+	if (!l3 || (void *)(ip6 + 1) > p->end)
+		return NC_CTR_fragment;
+	p->l3 = l3;
+	if (type == nc_htons(NC_ETH_IP4)) {
+		if (ip4->version_ihl != 0x45 || ip4->fragment & nc_htons(NC_IP4_OFFSET_MASK) ||
+		    ip4->protocol != NC_PROTO_UDP)
+			return NC_CTR_fragment;
+		p->l4_len = (nc_u32)nc_ntohs(ip4->total_len) - (nc_u32)sizeof(*ip4);
+		p->l4 = ip4 + 1;
+		p->is_ip6 = 0;
+	} else {
+		extension = (void *)(ip6 + 1);
+		if ((void *)(extension + 1) > p->end || extension->next_header != NC_PROTO_UDP ||
+		    extension->offset & nc_htons(NC_IP6_OFFSET_MASK))
+			return NC_CTR_fragment;
+		p->l4_len = (nc_u32)nc_ntohs(ip6->payload_len) - (nc_u32)sizeof(*extension);
+		p->l4 = extension + 1;
+		p->is_ip6 = 1;
+	}
+	p->nc = (struct nc_header *)((struct nc_udp *)p->l4 + 1);
+	if ((void *)(p->nc + 1) > p->end || p->l4_len > NC_MAX_L4_LEN ||
+	    p->l4_len < sizeof(struct nc_udp) + NC_HEADER_LEN ||
+	    (nc_u8 *)p->l4 + p->l4_len > (nc_u8 *)p->end)
+		return NC_CTR_fragment;
+	p->protocol = NC_PROTO_UDP;
+	p->src_port = ((struct nc_udp *)p->l4)->src;
+	p->dst_port = ((struct nc_udp *)p->l4)->dst;
+	return nc_check_header(p, nc_is_port(ports, p->dst_port), nc_is_port(ports, p->src_port),
+			       ranges);
+}
+
+/* A macro: the words of an address in a packet have no alignment. */
+#define nc_hash_of_address6(secret, ip6, port)                                                     \
+	nc_hash_of_ip6(secret, (nc_u64)nc_ntohl((ip6)[0]) << 32 | nc_ntohl((ip6)[1]),              \
+		       (nc_u64)nc_ntohl((ip6)[2]) << 32 | nc_ntohl((ip6)[3]), port)
+
+/* Who asked, for a packet whose id is the client's (fingerprint.h); else 0. */
+NC_INLINE nc_u32 nc_who_asked(const struct nc_packet *p, nc_u64 secret)
+{
+	int request = p->nc->type == NC_TYPE_REQ;
+	nc_u32 port = nc_ntohs(request ? p->src_port : p->dst_port);
+	const struct nc_ip6 *ip6;
+
+	if (nc_likely(!nc_has_client_id(p->nc)))
+		return 0;
+	ip6 = nc_ip6_of(p);
+	if (!ip6)
+		return nc_hash_of_ip4(
+			secret, nc_ntohl(request ? nc_ip4_of(p)->src : nc_ip4_of(p)->dst), port);
+	return request ? nc_hash_of_address6(secret, ip6->src, port)
+		       : nc_hash_of_address6(secret, ip6->dst, port);
 }
 
 #endif

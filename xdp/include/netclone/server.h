@@ -7,6 +7,7 @@
 #include "busy.h"
 #include "checksum.h"
 #include "extensions/reserve.h"
+#include "host.h"
 #include "inflight.h"
 #include "parse.h"
 
@@ -107,55 +108,83 @@ NC_INLINE void nc_server_response(struct nc_env *env, const struct nc_server_con
 #define nc_word_of(ip6) ((ip6)[0] ^ (ip6)[1] ^ (ip6)[2] ^ (ip6)[3])
 
 /* A server does not know how many groups there are. */
-NC_INLINE enum nc_counter nc_server_parse(const struct nc_server_config *cfg,
-					  const struct nc_frame *frame, enum nc_type type,
-					  struct nc_packet *p)
+NC_INLINE struct nc_ranges nc_server_ranges(const struct nc_server_config *cfg)
 {
-	const struct nc_ranges ranges = {
+	return (struct nc_ranges){
 		.n_groups = NC_MAX_GROUPS,
 		.n_filter_tables = cfg->n_filter_tables,
 	};
-	enum nc_counter reason = nc_parse(frame, &cfg->ports, &ranges, p);
-
-	if (reason == NC_PARSED && p->nc->type != type)
-		return NC_CTR_other_direction;
-	return reason;
 }
 
-/* A frame arrives. dropped_server_busy: drop it; else the server gets it, unmodified. */
+/* Identity of the request that a packet is, or answers. */
+NC_INLINE nc_u64 nc_key_of_request(const struct nc_packet *p)
+{
+	const struct nc_ip6 *ip6 = nc_ip6_of(p);
+
+	return nc_inflight_key(p->nc, ip6 ? nc_word_of(ip6->src) : nc_ip4_of(p)->src, p->src_port);
+}
+
+NC_INLINE nc_u64 nc_key_of_response(const struct nc_packet *p)
+{
+	const struct nc_ip6 *ip6 = nc_ip6_of(p);
+
+	return nc_inflight_key(p->nc, ip6 ? nc_word_of(ip6->dst) : nc_ip4_of(p)->dst, p->dst_port);
+}
+
+/* A frame arrives. dropped_server_busy, dropped_from_server_port: drop it; else the server gets it,
+ * unmodified. Two servers' ports talking to each other would never stop. */
 NC_INLINE enum nc_counter nc_server_ingress(struct nc_env *env, const struct nc_server_config *cfg,
 					    const struct nc_frame *frame)
 {
+	const struct nc_ranges ranges = nc_server_ranges(cfg);
 	struct nc_packet p = {};
-	enum nc_counter reason = nc_server_parse(cfg, frame, NC_TYPE_REQ, &p);
-	const struct nc_ip6 *ip6;
-	nc_be32 client;
+	enum nc_counter reason = nc_parse(frame, &cfg->ports, &ranges, &p);
+	int request;
 
 	if (reason != NC_PARSED)
 		return reason;
-	ip6 = nc_ip6_of(&p);
-	client = ip6 ? nc_word_of(ip6->src) : nc_ip4_of(&p)->src;
-	return nc_server_request(env, cfg, p.nc, nc_inflight_key(p.nc, client, p.src_port),
-				 nc_slice_now(env, cfg));
+	if (nc_unlikely(!nc_is_for(&cfg->host, &p)))
+		return NC_CTR_not_for_host;
+	request = p.nc->type == NC_TYPE_REQ;
+	if (nc_unlikely(nc_is_port(&cfg->ports, request ? p.src_port : p.dst_port)))
+		return NC_CTR_dropped_from_server_port;
+	if (!request)
+		return NC_CTR_other_direction;
+	return nc_server_request(env, cfg, p.nc, nc_key_of_request(&p), nc_slice_now(env, cfg));
+}
+
+/* A fragment leaves. If it is the first one of a response, its request is no longer in flight. It
+ * is not stamped: who puts the fragments together would find another checksum. */
+NC_INLINE enum nc_counter nc_server_fragment(struct nc_env *env, const struct nc_server_config *cfg,
+					     const struct nc_frame *frame)
+{
+	const struct nc_ranges ranges = nc_server_ranges(cfg);
+	struct nc_packet p = {};
+
+	if (nc_parse_first_fragment(frame, &cfg->ports, &ranges, &p) != NC_PARSED ||
+	    p.nc->type != NC_TYPE_RESP)
+		return NC_CTR_fragment;
+	nc_inflight_finish(env, cfg, nc_key_of_response(&p), nc_slice_now(env, cfg));
+	return NC_CTR_response_fragmented;
 }
 
 /* A frame leaves. response_stamped: its checksum is the caller's to update. */
 NC_INLINE enum nc_counter nc_server_egress(struct nc_env *env, const struct nc_server_config *cfg,
 					   const struct nc_frame *frame, struct nc_egress *out)
 {
+	const struct nc_ranges ranges = nc_server_ranges(cfg);
 	struct nc_packet *p = &out->packet;
-	enum nc_counter reason = nc_server_parse(cfg, frame, NC_TYPE_RESP, p);
+	enum nc_counter reason = nc_parse(frame, &cfg->ports, &ranges, p);
 	struct nc_header old;
-	const struct nc_ip6 *ip6;
-	nc_be32 client;
 
+	if (nc_unlikely(reason == NC_CTR_fragment))
+		return nc_server_fragment(env, cfg, frame);
 	if (reason != NC_PARSED)
 		return reason;
+	if (p->nc->type != NC_TYPE_RESP)
+		return NC_CTR_other_direction;
 	old = *p->nc;
-	ip6 = nc_ip6_of(p);
-	client = ip6 ? nc_word_of(ip6->dst) : nc_ip4_of(p)->dst;
-	nc_server_response(env, cfg, p->nc, nc_inflight_key(p->nc, client, p->dst_port),
-			   nc_slice_now(env, cfg));
+	nc_server_response(env, cfg, p->nc, nc_key_of_response(p), nc_slice_now(env, cfg));
 	out->diff = nc_header_diff(&old, p->nc);
 	return NC_CTR_response_stamped;
 }

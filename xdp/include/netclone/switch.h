@@ -28,7 +28,15 @@ NC_INLINE struct nc_ranges nc_switch_ranges(const struct nc_switch_config *cfg)
 	return (struct nc_ranges){
 		.n_groups = cfg->n_groups,
 		.n_filter_tables = cfg->n_filter_tables,
+		.at_switch = 1,
+		.switch_id = nc_htons(cfg->switch_id),
 	};
+}
+
+/* Bytes, from the Ethernet header to the end of the IP packet. */
+NC_INLINE nc_u32 nc_length_of(const struct nc_packet *p)
+{
+	return p->l4_offset + p->l4_len;
 }
 
 /* Writes are never cloned, and go where they were sent: in place of [lines 4-9]. */
@@ -61,19 +69,21 @@ NC_INLINE enum nc_counter nc_forward_request(enum nc_path path, struct nc_env *e
 	nc_u64 pseudo, payload;
 	struct nc_route r = {};
 
-	if (nc_unlikely(h->clo != NC_CLO_NONE))
-		return NC_CTR_already_cloned;
 	if (nc_unlikely(sum->kind == NC_SUM_AMBIGUOUS))
 		return NC_CTR_checksum_ambiguous;
 	if (nc_extension(path, h->flags & NC_FLAG_NO_CLONE))
 		return nc_forward_no_clone(env, cfg, p, sum, in_port, f);
 
+	if (path == NC_FULL_PATH) {
+		r.who = nc_who_asked(p, cfg->secret);
+		r.length = nc_length_of(p);
+	}
 	if (path == NC_FAST_PATH)
 		reason = nc_route_request(NC_FAST_PATH, env, cfg, h, nc_is_ip6(p), &r);
 	else
 		reason = nc_route_request_in_full(env, cfg, h, nc_is_ip6(p), &r);
 	if (nc_unlikely(reason != NC_CTR_cloned && reason != NC_CTR_not_cloned &&
-			reason != NC_CTR_probed))
+			reason != NC_CTR_probed && reason != NC_CTR_clone_capped))
 		return reason;
 	chosen = nc_server_of(env, r.chosen);
 	if (!chosen)
@@ -90,17 +100,34 @@ NC_INLINE enum nc_counter nc_forward_request(enum nc_path path, struct nc_env *e
 	return reason;
 }
 
+/* A response that is not from its server. A client has none to send; from elsewhere it may be that
+ * of a server that was removed, or is not known yet. */
+NC_INLINE enum nc_counter nc_refuse_response(struct nc_env *env, nc_u32 in_port,
+					     struct nc_forward *f)
+{
+	const nc_u32 *role = nc_port_role_of(env, in_port);
+
+	if (!role || !(*role & NC_PORT_CLIENT))
+		return NC_CTR_unknown_source;
+	f->action = NC_DROP;
+	return NC_CTR_dropped_forged_response;
+}
+
 /* The response itself is never modified (but for a partial sum, completed). */
 NC_INLINE enum nc_counter nc_forward_response(enum nc_path path, struct nc_env *env,
 					      const struct nc_switch_config *cfg,
 					      struct nc_packet *p, const struct nc_sum *sum,
-					      struct nc_forward *f)
+					      nc_u32 in_port, struct nc_forward *f)
 {
+	const struct nc_server *server = nc_server_of(env, nc_ntohl(p->nc->sid));
 	enum nc_counter reason;
+	nc_u32 who = 0;
 
-	if (nc_unlikely(!nc_is_from(p, nc_server_of(env, nc_ntohl(p->nc->sid)))))
-		return NC_CTR_unknown_source;
-	reason = nc_filter_response(path, env, cfg, p->nc);
+	if (nc_unlikely(!nc_is_from(p, server, in_port)))
+		return nc_refuse_response(env, in_port, f);
+	if (path == NC_FULL_PATH)
+		who = nc_who_asked(p, cfg->secret);
+	reason = nc_filter_response(path, env, cfg, p->nc, who);
 	if (reason == NC_CTR_filtered_slower_response) {
 		f->action = NC_DROP;
 		return reason;
@@ -131,7 +158,7 @@ NC_INLINE enum nc_counter nc_forward_packet(enum nc_path path, struct nc_env *en
 	}
 	if (p->nc->type == NC_TYPE_REQ)
 		return nc_forward_request(path, env, cfg, p, &sum, in_port, f);
-	return nc_forward_response(path, env, cfg, p, &sum, f);
+	return nc_forward_response(path, env, cfg, p, &sum, in_port, f);
 }
 
 /* "This frame takes the full path": nothing has been done to it. */
@@ -156,7 +183,8 @@ NC_INLINE nc_u32 nc_switch_fast(struct nc_env *env, const struct nc_switch_confi
 		return reason;
 	if (nc_unlikely(reason != NC_PARSED)) /* why not, the full path finds out */
 		return NC_TAKE_FULL_PATH;
-	if (nc_unlikely(!nc_fits_fast_path(cfg, p.nc)) || nc_unlikely(!nc_is_full_sum(&p)))
+	if (nc_unlikely(!nc_fits_fast_path(cfg, p.nc)) || nc_unlikely(!nc_is_full_sum(&p)) ||
+	    nc_unlikely(nc_length_of(&p) - 1 > cfg->longest_frame - 1))
 		return NC_TAKE_FULL_PATH;
 	return nc_forward_packet(NC_FAST_PATH, env, cfg, &p, in_port, f);
 }
@@ -172,6 +200,8 @@ NC_INLINE enum nc_counter nc_switch_full(struct nc_env *env, const struct nc_swi
 
 	*f = (struct nc_forward){.action = NC_PASS};
 	reason = nc_parse(frame, &cfg->ports, &ranges, &p);
+	if (reason == NC_CTR_already_cloned)
+		f->action = NC_DROP; /* clones are made here, and nowhere else */
 	if (reason != NC_PARSED)
 		return reason;
 	return nc_forward_packet(NC_FULL_PATH, env, cfg, &p, in_port, f);

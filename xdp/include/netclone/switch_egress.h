@@ -11,10 +11,24 @@
 NC_INLINE int nc_parse_cloned(const struct nc_switch_config *cfg, const struct nc_frame *frame,
 			      struct nc_packet *p)
 {
-	const struct nc_ranges ranges = nc_switch_ranges(cfg);
+	struct nc_ranges ranges = nc_switch_ranges(cfg);
 
+	ranges.at_switch = 0; /* it was asked on the way in */
 	return nc_parse(frame, &cfg->ports, &ranges, p) == NC_PARSED &&
 	       p->nc->type == NC_TYPE_REQ && p->nc->clo == NC_CLO_ORIGINAL;
+}
+
+/* A failed server must not refuse what may show that it lives again: it may still count what was
+ * lost with it. So its clone is not marked as one. */
+NC_INLINE int nc_is_to_failed(struct nc_env *env, const struct nc_switch_config *cfg,
+			      const struct nc_header *h)
+{
+	const struct nc_health *health;
+
+	if (nc_likely(!cfg->server_timeout_ns))
+		return 0;
+	health = nc_health_of(env, nc_ntohl(h->sid));
+	return health && nc_is_failed(health, cfg->server_timeout_ns, nc_now_ns(env));
 }
 
 /* Marks the clone and readdresses it to its server. Returns clone_sent, or clone_lost when it must
@@ -23,7 +37,7 @@ NC_INLINE enum nc_counter nc_forward_clone(struct nc_env *env, const struct nc_s
 					   struct nc_packet *p)
 {
 	const struct nc_server *server = nc_clone_server(env, p->nc);
-	nc_u64 pseudo, payload;
+	nc_u64 pseudo, payload = 0;
 	struct nc_sum sum;
 
 	if (!nc_is_usable(server, nc_is_ip6(p)))
@@ -33,7 +47,8 @@ NC_INLINE enum nc_counter nc_forward_clone(struct nc_env *env, const struct nc_s
 	sum.kind = nc_has_no_check(p) ? NC_SUM_NONE : NC_SUM_FULL;
 	if (nc_unlikely(cfg->flags & NC_SWITCH_GENERIC) && nc_check_is_partial(p))
 		sum.kind = NC_SUM_PARTIAL;
-	payload = nc_mark_clone(p->nc);
+	if (!nc_is_to_failed(env, cfg, p->nc))
+		payload = nc_mark_clone(p->nc);
 	pseudo = nc_readdress(p, server);
 	nc_put_sum(p, &sum, pseudo, payload);
 	return NC_CTR_clone_sent;
@@ -44,13 +59,14 @@ NC_INLINE enum nc_counter nc_forward_clone(struct nc_env *env, const struct nc_s
  * were renumbered just now) the frames follow each other on one CPU, and the second is the
  * clone; nc_turn remembers the first. If the clone's server has just been taken out, its port is
  * not known: then what leaves by another port than its destination's is the clone. */
-NC_INLINE int nc_is_clone(struct nc_env *env, const struct nc_packet *p, nc_u32 port)
+NC_INLINE int nc_is_clone(struct nc_env *env, const struct nc_switch_config *cfg,
+			  const struct nc_packet *p, nc_u32 port)
 {
 	const struct nc_header *h = p->nc;
 	nc_u32 sid = nc_ntohl(h->sid), expected;
 	const struct nc_server *server = nc_server_of(env, sid), *other;
 	const struct nc_group *g = nc_candidates(env, h);
-	nc_u64 fingerprint = nc_fingerprint(h), *turn;
+	nc_u64 fingerprint = nc_fingerprint(h, nc_who_asked(p, cfg->secret)), *turn;
 
 	if (!server)
 		return 0;
@@ -87,7 +103,7 @@ NC_INLINE enum nc_counter nc_switch_egress(struct nc_env *env, const struct nc_s
 {
 	struct nc_packet p = {};
 
-	if (!nc_parse_cloned(cfg, frame, &p) || !nc_is_clone(env, &p, port))
+	if (!nc_parse_cloned(cfg, frame, &p) || !nc_is_clone(env, cfg, &p, port))
 		return NC_AS_IT_IS;
 	return nc_forward_clone(env, cfg, &p);
 }

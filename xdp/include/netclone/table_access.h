@@ -13,6 +13,8 @@
  *           nc_u64 *nc_request_slot(env, index)               cloned-request table
  *           nc_u64 *nc_attempt_slot(env, index)               clonings of one request
  *           nc_u64 *nc_fdb_slot(env, index)
+ *           nc_u32 *nc_port_role_of(env, ifindex)
+ *           nc_u64 *nc_clone_tokens_of(env)
  *           nc_u64 *nc_turn_of(env)                           one for each CPU
  *           int nc_can_clone(env, grp)                        the group's devmap is there
  *           nc_u16 nc_frame_sum(frame handle, offset, len)    sum of bytes of the frame,
@@ -23,7 +25,7 @@
  *           nc_u32 nc_app_queue_length(env)
  *           struct nc_reserve *nc_reserve_of(env)
  *   client  const struct nc_client_config *nc_client_cfg_of(env)
- *           struct nc_answered *nc_answered_slot(env, index)
+ *           nc_u64 *nc_answered_slot(env, index)
  *   all     nc_u64 nc_now_ns(env)      monotonic, a few ms coarse
  *           nc_u32 nc_random(env)
  *           void nc_count(env, hook, reason)

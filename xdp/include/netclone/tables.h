@@ -32,8 +32,11 @@ struct nc_switch_config {
 	nc_u32 filter_mask; /* slots per table - 1 */
 	nc_u16 switch_id;   /* 0: single rack */
 	nc_u16 reserved;
-	nc_u32 reserved2;
+	nc_u32 clone_share;	  /* of the requests, in 1/65536, may be cloned; 0: any */
+	nc_u32 longest_frame;	  /* that all servers' ports can send; 0: not known */
 	nc_u64 server_timeout_ns; /* 0: no failure detection */
+	nc_u64 state_timeout_ns;  /* 0: states do not age */
+	nc_u64 secret;		  /* random: makes the hash of who asked unpredictable */
 };
 
 /* Table "nc_groups" (GrpT): ARRAY indexed by GRP, entry 0 unused. */
@@ -52,19 +55,21 @@ struct nc_server {
 	nc_u32 ifindex; /* port it sits behind; 0: not resolved */
 	nc_be32 ip4;	/* 0: none */
 	nc_u8 mac[6];
-	nc_u16 reserved;
-	nc_be32 ip6[4]; /* all 0: none */
+	nc_u16 max_frame; /* bytes that its port can send, with the Ethernet header; 0: not known */
+	nc_be32 ip6[4];	  /* all 0: none */
 };
 
 /* Table "nc_state" (StateT; the shadow table of the paper is not needed where memory
  * can be read twice): ARRAY of NC_MAX_SERVERS, nc_u32 queue length indexed by SID. */
 
-/* Table "nc_health": ARRAY of NC_MAX_SERVERS indexed by SID; only used with a timeout. */
+/* Table "nc_health": ARRAY of NC_MAX_SERVERS indexed by SID: what only extensions ask of a
+ * server. */
 struct nc_health {
-	nc_u64 owing_since_ns; /* first request since the last response; 0: owes nothing */
-	nc_u64 probed_ns;      /* last probe; 0: never */
-	nc_u32 owed;	       /* requests sent since the last response */
-	nc_u32 reserved;
+	nc_u64 owing_since_ns;	     /* first request since the last response; 0: owes nothing */
+	nc_u64 probed_ns;	     /* last probe; 0: never */
+	nc_u32 owed;		     /* requests sent since the last response */
+	nc_u32 passed_over_for;	     /* the state that keeps it from being asked, .. */
+	nc_u64 passed_over_since_ns; /* .. since when; 0: not noted */
 };
 
 /* Table "nc_sequence": ARRAY of 1, nc_u64; its low 32 bits are the last REQ_ID. */
@@ -73,7 +78,13 @@ struct nc_health {
  * and BOTH and SECOND of what was chosen, from bit 59 up. */
 /* Table "nc_attempts": ARRAY of 2^16, nc_u64; how often packets of a request with the client's id
  * were cloned, by slot of the request key. */
-/* Table "nc_fdb": ARRAY of 2^12, nc_u64 = MAC << 16 | ifindex. */
+/* Table "nc_fdb": ARRAY of 2^12, nc_u64 = MAC << 16 | ifindex, and NC_FDB_FIXED. */
+#define NC_FDB_FIXED (1ULL << 56) /* the group bit, which no source has: not to be learned over */
+/* Table "nc_port_roles": ARRAY by ifindex, nc_u32 of enum nc_port_role. */
+enum nc_port_role {
+	NC_PORT_CLIENT = 1 << 0, /* a client of the topology is behind it, and no server */
+};
+/* Table "nc_clone_tokens": ARRAY of 1, nc_u64: what may be cloned now, in 1/65536. */
 /* Table "nc_ports": DEVMAP indexed by ifindex, every attached port and every
  * server's port. Table "nc_clone_ports": ARRAY_OF_MAPS by GRP -> DEVMAP of 2 entries:
  * 0 = port of the first server, 1 = port of the second. In both, an entry that leads to a
@@ -87,6 +98,17 @@ enum nc_choice {
 	NC_CHOICE_SECOND = 1 << 1, /* the request, or the original, goes to the second */
 	NC_CHOICE_PROBE = 1 << 2,  /* with BOTH: the clone probes a failed server */
 	NC_CHOICE_NONE = 1 << 3,   /* nothing to choose by */
+	NC_CHOICE_CAPPED = 1 << 4, /* not cloned, since enough are */
+};
+
+/* ---- hosts ---- */
+
+/* What a host knows of itself: a packet for another is not looked at. */
+struct nc_host {
+	nc_u8 mac[6]; /* all 0: not known */
+	nc_u16 reserved;
+	nc_be32 ip4[NC_MAX_ADDRESSES]; /* the first 0: none known, any will do */
+	nc_be32 ip6[NC_MAX_ADDRESSES][4];
 };
 
 /* ---- server ---- */
@@ -97,8 +119,9 @@ enum nc_state_source {
 };
 
 enum nc_host_flags {
-	NC_HOST_XSK = 1 << 0,	  /* hand packets to the AF_XDP socket of their queue */
-	NC_HOST_RESERVE = 1 << 1, /* server: the reserve rule */
+	NC_HOST_XSK = 1 << 0,	    /* hand packets to the AF_XDP socket of their queue */
+	NC_HOST_RESERVE = 1 << 1,   /* server: the reserve rule */
+	NC_HOST_SWITCH_ID = 1 << 2, /* client: switch_id is known */
 };
 
 /* Table "nc_server_cfg": ARRAY of 1. */
@@ -111,9 +134,10 @@ struct nc_server_config {
 	nc_u32 slices;	     /* a request is forgotten after this many slices */
 	nc_u32 n_filter_tables;
 	nc_u32 flags; /* enum nc_host_flags */
+	struct nc_host host;
 };
 
-/* Table "nc_inflight": ARRAY of 2^16, nc_u64 = key << 16 | slice. */
+/* Table "nc_inflight": ARRAY of 2^16, nc_u64 = key << 32 | slice. */
 /* Table "nc_slices": ARRAY of 1 */
 struct nc_slices {
 	nc_u64 slice[NC_INFLIGHT_SLICES]; /* slice number << 32 | requests in flight */
@@ -136,24 +160,26 @@ struct nc_client_config {
 	nc_u32 n_filter_tables;
 	nc_u32 flags;		    /* enum nc_host_flags */
 	nc_u64 duplicate_window_ns; /* a duplicate is recognised for this long */
+	nc_u64 secret;		    /* as the switch's */
+	struct nc_host host;
+	nc_u16 switch_id; /* of the client's ToR */
+	nc_u16 reserved;
+	nc_u32 reserved2;
 };
 
-/* Table "nc_answered": ARRAY of 2^16. */
-struct nc_answered {
-	nc_u64 fingerprint; /* 0: empty */
-	nc_u64 seen_ns;
-};
+/* Table "nc_answered": ARRAY of 2^16, nc_u64 = key << NC_ANSWERED_TIME_BITS | time (client.h). */
 
 /* Both hosts: "nc_xsks": XSKMAP by receive queue.
  * Every program: "nc_counters": PERCPU_ARRAY of NC_HOOK_COUNT, nc_u64[NC_CTR_COUNT]. */
 
 _Static_assert(sizeof(struct nc_ports) == 20, "no padding");
-_Static_assert(sizeof(struct nc_switch_config) == 56, "no padding");
+_Static_assert(sizeof(struct nc_switch_config) == 72, "no padding");
 _Static_assert(sizeof(struct nc_group) == 4, "no padding");
 _Static_assert(sizeof(struct nc_server) == 36, "no padding");
-_Static_assert(sizeof(struct nc_health) == 24, "no padding");
-_Static_assert(sizeof(struct nc_server_config) == 48, "no padding");
+_Static_assert(sizeof(struct nc_health) == 32, "no padding");
+_Static_assert(sizeof(struct nc_host) == 88, "no padding");
+_Static_assert(sizeof(struct nc_server_config) == 136, "no padding");
 _Static_assert(sizeof(struct nc_reserve) == 8, "no padding");
-_Static_assert(sizeof(struct nc_client_config) == 40, "no padding");
+_Static_assert(sizeof(struct nc_client_config) == 144, "no padding");
 
 #endif

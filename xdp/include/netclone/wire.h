@@ -51,6 +51,7 @@ enum nc_clo {
 enum nc_flags {
 	NC_FLAG_NO_CLONE = 1 << 0,	  /* a write: never cloned */
 	NC_FLAG_CLIENT_ID_VALID = 1 << 1, /* the id is (CLIENT_ID, REQ_ID), chosen by the client */
+	NC_FLAG_FAILED = 1 << 2,	  /* RESP: not served; the other one may be better */
 };
 
 /* A packet puts structures at any even address. BPF programs (on the kernels we load on)

@@ -4,7 +4,7 @@
 from typing import Any
 
 from tests.conformance.frames import C1, C2, request, response
-from tests.conformance.writing import LINUX, WIRE, Book, held
+from tests.conformance.writing import LINUX, WIRE, Book, answered_key, fingerprint, slot_of
 
 
 def write(book: Book) -> None:
@@ -54,9 +54,8 @@ def requests(book: Book) -> None:
 
 def responses(book: Book) -> None:
     def entry(req_id: int, client_id: int | None = None) -> list[Any]:
-        fp = held(0, req_id, client_id)[2]
-        slot = (req_id ^ ((client_id or 0) << 11) ^ ((client_id or 0) >> 6)) & 0xFFFF
-        return [slot, fp]
+        value = fingerprint(req_id, client_id)
+        return [slot_of(value, log2=16), f"{answered_key(value):#x}"]
 
     first, second = response(0, req_id=9, clo=1), response(1, req_id=9, clo=2)
     book.client("delivers-first", "the first answer").send(
@@ -98,7 +97,7 @@ def responses(book: Book) -> None:
         answered=[entry(9, 7), entry(9, 8)]
     )
     again = request(flags=2, client_id=7, req_id=9, grp=3)
-    book.client("retransmission-answered-anew", "its entry is cleared when it leaves again").send(
+    book.client("retransmission-answered-again", "its entry is cleared when it leaves again").send(
         WIRE, mine, (LINUX, mine), counts="response_delivered"
     ).send(LINUX, again, (WIRE, again), counts="egress.request_passed").send(
         WIRE, mine, (LINUX, mine), counts="response_delivered"

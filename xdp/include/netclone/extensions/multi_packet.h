@@ -31,9 +31,10 @@ NC_INLINE nc_u32 nc_request_index(nc_u64 key)
 }
 
 /* The message that a tied packet belongs to. */
-NC_INLINE void nc_find_message(struct nc_env *env, const struct nc_header *h, struct nc_message *m)
+NC_INLINE void nc_find_message(struct nc_env *env, const struct nc_header *h, nc_u32 who,
+			       struct nc_message *m)
 {
-	m->key = nc_request_key(h);
+	m->key = nc_request_key(h, who);
 	m->slot = nc_request_slot(env, nc_request_index(m->key));
 	if (m->slot)
 		m->entry = *(volatile nc_u64 *)m->slot;

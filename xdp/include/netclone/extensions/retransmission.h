@@ -11,17 +11,18 @@
 
 #include "multi_packet.h"
 
-NC_INLINE nc_u64 *nc_attempts_of(struct nc_env *env, const struct nc_header *h)
+NC_INLINE nc_u64 *nc_attempts_of(struct nc_env *env, const struct nc_header *h, nc_u32 who)
 {
-	return nc_attempt_slot(env, nc_request_index(nc_request_key(h)));
+	return nc_attempt_slot(env, nc_request_index(nc_request_key(h, who)));
 }
 
 /* What a tied packet leaves in a filter table. The slot tells the low bits of REQ_ID as well, so
  * the count is laid over them, and over the bits that are free. */
 NC_INLINE nc_u64 nc_fingerprint_of_attempt(struct nc_env *env, const struct nc_switch_config *cfg,
-					   const struct nc_header *h, nc_u64 fingerprint)
+					   const struct nc_header *h, nc_u32 who,
+					   nc_u64 fingerprint)
 {
-	nc_u64 *attempts = nc_attempts_of(env, h);
+	nc_u64 *attempts = nc_attempts_of(env, h, who);
 
 	if (attempts) {
 		nc_u64 count = *(volatile nc_u64 *)attempts, slots = cfg->filter_mask + 1ULL;
@@ -44,16 +45,16 @@ NC_INLINE void nc_clear_past(struct nc_env *env, const struct nc_switch_config *
 
 /* A packet with the client's id is cloned. */
 NC_INLINE void nc_note_attempt(struct nc_env *env, const struct nc_switch_config *cfg,
-			       const struct nc_header *h)
+			       const struct nc_header *h, nc_u32 who)
 {
 	nc_u64 key, *attempts;
 
 	if (nc_is_multi_packet(h)) { /* its response may be a single packet */
-		key = nc_request_key(h);
+		key = nc_request_key(h, who);
 		nc_clear_past(env, cfg, h, key, key);
 	}
 	/* A plain store: an update lost to another CPU's has the same effect. */
-	attempts = nc_attempts_of(env, h);
+	attempts = nc_attempts_of(env, h, who);
 	if (attempts)
 		++*(volatile nc_u64 *)attempts;
 }
