@@ -7,6 +7,7 @@
 #include "busy.h"
 #include "checksum.h"
 #include "extensions/reserve.h"
+#include "fragment.h"
 #include "host.h"
 #include "inflight.h"
 #include "parse.h"
