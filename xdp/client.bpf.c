@@ -3,6 +3,7 @@
  * to a request that was already answered. */
 #define NC_ROLE_CLIENT
 #include "netclone/client.h"
+#include "targets/segments.h"
 
 NC_XDP(nc_client_in)
 {
@@ -25,12 +26,17 @@ NC_TC(nc_client_out)
 {
 	const struct nc_client_config *cfg = nc_client_cfg_of(NC_ENV);
 	struct nc_egress out = {};
+	struct nc_packet all = {};
 	struct nc_frame frame;
 	nc_u32 reason;
 
 	if (!cfg)
 		return TC_ACT_UNSPEC; /* others' filters come next */
 	frame = nc_pulled(ctx);
+	if (nc_has_segments(ctx, &frame, &cfg->ports, &all)) {
+		nc_stamp_segments(ctx, cfg, &all, nc_asker_of(&all, cfg->secret, 1));
+		return TC_ACT_UNSPEC;
+	}
 	reason = nc_client_egress(NC_ENV, cfg, &frame, &out);
 	if (reason == NC_CTR_request_stamped && nc_replace_l4_check(ctx, &out) < 0)
 		reason = NC_CTR_checksum_failed;

@@ -3,6 +3,7 @@
  * responses. */
 #define NC_ROLE_SERVER
 #include "netclone/server.h"
+#include "targets/segments.h"
 
 NC_XDP(nc_server_in)
 {
@@ -26,12 +27,17 @@ NC_TC(nc_server_out)
 {
 	const struct nc_server_config *cfg = nc_server_cfg_of(NC_ENV);
 	struct nc_egress out = {};
+	struct nc_packet all = {};
 	struct nc_frame frame;
 	nc_u32 reason;
 
 	if (!cfg)
 		return TC_ACT_UNSPEC; /* others' filters come next */
 	frame = nc_pulled(ctx);
+	if (nc_has_segments(ctx, &frame, &cfg->ports, &all)) {
+		nc_stamp_segments(ctx, cfg, &all, nc_client_word(&all));
+		return TC_ACT_UNSPEC;
+	}
 	reason = nc_server_egress(NC_ENV, cfg, &frame, &out);
 	if (reason == NC_CTR_response_stamped && nc_replace_l4_check(ctx, &out) < 0)
 		reason = NC_CTR_checksum_failed;

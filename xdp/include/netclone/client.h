@@ -103,15 +103,20 @@ NC_INLINE enum nc_counter nc_client_response(struct nc_env *env, const struct nc
 						 : NC_CTR_response_delivered;
 }
 
-NC_INLINE enum nc_counter nc_client_parse(const struct nc_client_config *cfg,
-					  const struct nc_frame *frame, enum nc_type type,
-					  struct nc_packet *p)
+NC_INLINE struct nc_ranges nc_client_ranges(const struct nc_client_config *cfg, enum nc_type type)
 {
-	const struct nc_ranges ranges = {
+	return (struct nc_ranges){
 		.n_groups = cfg->n_groups,
 		.n_filter_tables = cfg->n_filter_tables,
 		.blank = type == NC_TYPE_REQ,
 	};
+}
+
+NC_INLINE enum nc_counter nc_client_parse(const struct nc_client_config *cfg,
+					  const struct nc_frame *frame, enum nc_type type,
+					  struct nc_packet *p)
+{
+	const struct nc_ranges ranges = nc_client_ranges(cfg, type);
 	enum nc_counter reason = nc_parse(frame, &cfg->ports, &ranges, p);
 
 	if (reason == NC_PARSED && p->nc->type != type)
@@ -134,6 +139,20 @@ NC_INLINE enum nc_counter nc_client_ingress(struct nc_env *env, const struct nc_
 	    cfg->flags & NC_HOST_SWITCH_ID)
 		return NC_CTR_foreign_switch;
 	return nc_client_response(env, cfg, p.nc, nc_who_asked(&p, cfg->secret));
+}
+
+/* One of several segments that leave in one buffer. `who`: asks with all of them. */
+NC_INLINE enum nc_counter nc_client_segment(struct nc_env *env, const struct nc_client_config *cfg,
+					    const struct nc_packet *all, struct nc_header *h,
+					    nc_u32 who)
+{
+	const struct nc_ranges ranges = nc_client_ranges(cfg, NC_TYPE_REQ);
+	enum nc_counter reason = nc_check_segment(all, h, &cfg->ports, &ranges);
+
+	if (reason != NC_PARSED)
+		return reason;
+	return h->type == NC_TYPE_REQ ? nc_client_request(env, cfg, h, who)
+				      : NC_CTR_other_direction;
 }
 
 /* A frame leaves. request_stamped: its checksum is the caller's to update. */

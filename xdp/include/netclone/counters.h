@@ -55,7 +55,6 @@
 	/* either host */                                                                          \
 	X(other_direction, "response at a server's, request at a client's ingress (or egress)")    \
 	X(not_for_host, "addressed to another host, to a group or to all, passed untouched")       \
-	X(segments_not_stamped, "more segments in one buffer than are looked at")                  \
 	X(checksum_failed, "rewritten but its checksum could not be updated: dropped")
 
 enum nc_counter {

@@ -125,11 +125,17 @@ NC_INLINE nc_u64 nc_key_of_request(const struct nc_packet *p)
 	return nc_inflight_key(p->nc, ip6 ? nc_word_of(ip6->src) : nc_ip4_of(p)->src, p->src_port);
 }
 
+/* The client's address, in 32 bits. */
+NC_INLINE nc_be32 nc_client_word(const struct nc_packet *response)
+{
+	const struct nc_ip6 *ip6 = nc_ip6_of(response);
+
+	return ip6 ? nc_word_of(ip6->dst) : nc_ip4_of(response)->dst;
+}
+
 NC_INLINE nc_u64 nc_key_of_response(const struct nc_packet *p)
 {
-	const struct nc_ip6 *ip6 = nc_ip6_of(p);
-
-	return nc_inflight_key(p->nc, ip6 ? nc_word_of(ip6->dst) : nc_ip4_of(p)->dst, p->dst_port);
+	return nc_inflight_key(p->nc, nc_client_word(p), p->dst_port);
 }
 
 /* A frame arrives. dropped_server_busy, dropped_from_server_port: drop it; else the server gets it,
@@ -167,6 +173,24 @@ NC_INLINE enum nc_counter nc_server_fragment(struct nc_env *env, const struct nc
 		return NC_CTR_fragment;
 	nc_inflight_finish(env, cfg, nc_key_of_response(&p), nc_slice_now(env, cfg));
 	return NC_CTR_response_fragmented;
+}
+
+/* One of several segments that leave in one buffer, to a client whose address comes to `client`
+ * (nc_client_word). */
+NC_INLINE enum nc_counter nc_server_segment(struct nc_env *env, const struct nc_server_config *cfg,
+					    const struct nc_packet *all, struct nc_header *h,
+					    nc_u32 client)
+{
+	const struct nc_ranges ranges = nc_server_ranges(cfg);
+	enum nc_counter reason = nc_check_segment(all, h, &cfg->ports, &ranges);
+
+	if (reason != NC_PARSED)
+		return reason;
+	if (h->type != NC_TYPE_RESP)
+		return NC_CTR_other_direction;
+	nc_server_response(env, cfg, h, nc_inflight_key(h, client, all->dst_port),
+			   nc_slice_now(env, cfg));
+	return NC_CTR_response_stamped;
 }
 
 /* A frame leaves. response_stamped: its checksum is the caller's to update. */
