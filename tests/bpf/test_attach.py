@@ -104,7 +104,7 @@ def test_a_switch_has_every_table_filled(switch_ports: list[str]) -> None:
     with pinned_map(attachment, MapName.FDB) as fdb:
         mac = bytes.fromhex("020000000166")
         entry = fdb.number(encoding.fdb_slot(mac))
-        assert entry == int.from_bytes(mac, "big") << 16 | index["p1"]
+        assert entry == encoding.fdb_entry(mac, index["p1"])
     with pinned_map(attachment, MapName.PORTS) as ports:
         known = {key for key in range(ports.max_entries) if ports.lookup(key)}
         assert known == {index[port] for port in switch_ports}

@@ -274,12 +274,12 @@ def test_switch_filters_the_slower_response(switch: Programs, form: dict[str, ob
     )
     slower = frame(RESPONSE.replace(clo=Clo.ORIGINAL), to_server=False, **form)
     forwarded = XdpAction.PASS if "vlans" in form else XdpAction.REDIRECT
-    for data, verdict, reason in (
-        (faster, forwarded, "response_first"),
-        (slower, XdpAction.DROP, "filtered_slower_response"),
-        (slower, forwarded, "response_first"),  # the slot is free again
+    for data, port, verdict, reason in (
+        (faster, "p1", forwarded, "response_first_clone"),
+        (slower, "p0", XdpAction.DROP, "filtered_slower_response"),
+        (slower, "p0", forwarded, "response_first_original"),  # the slot is free again
     ):
-        result, counted = switch.run(IN, data)
+        result, counted = switch.run(IN, data, port=port)
         assert (result.retval, counted) == (verdict, {reason: 1})
         assert result.data_out == data
     assert [switch.get("nc_state", sid) for sid in (0, 1)] == [0, 2]
@@ -289,7 +289,7 @@ def test_switch_forwards_what_was_not_cloned(switch: Programs) -> None:
     switch.run(IN, frame(REQUEST), port="p2")
     data = frame(RESPONSE.replace(state=6), to_server=False)
     for _ in range(2):
-        result, counted = switch.run(IN, data)
+        result, counted = switch.run(IN, data, port="p0")
         assert (result.retval, counted) == (XdpAction.REDIRECT, {"response_forwarded": 1})
     assert switch.get("nc_state", 0) == 6
 
@@ -298,21 +298,19 @@ def test_switch_passes_a_response_to_a_port_that_has_gone(switch: Programs) -> N
     """A first response is never dropped: Linux may know a way."""
     switch.run(IN, frame(REQUEST), port="lo")
     data = frame(RESPONSE, to_server=False)
-    result, counted = switch.run(IN, data)
+    result, counted = switch.run(IN, data, port="p0")
     assert (result.retval, counted) == (XdpAction.PASS, {"response_forwarded": 1})
 
 
 def test_switch_passes_a_response_to_an_unknown_station(switch: Programs) -> None:
     data = frame(RESPONSE, to_server=False)
-    result, counted = switch.run(IN, data)
+    result, counted = switch.run(IN, data, port="p0")
     assert (result.retval, counted) == (XdpAction.PASS, {"response_forwarded": 1})
 
 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"clo": Clo.ORIGINAL}, "already_cloned"),
-        ({"clo": Clo.CLONE}, "already_cloned"),
         ({"switch_id": 9}, "foreign_switch"),
         ({"grp": 3}, "bad_group"),
     ],
@@ -325,6 +323,12 @@ def test_switch_passes_what_is_not_its_own(
     result, counted = switch.run(IN, data)
     assert (result.retval, result.data_out) == (XdpAction.PASS, data)
     assert counted == {reason: 1}
+
+
+@pytest.mark.parametrize("clo", [Clo.ORIGINAL, Clo.CLONE])
+def test_switch_drops_clones_from_outside(switch: Programs, clo: Clo) -> None:
+    result, counted = switch.run(IN, frame(REQUEST.replace(clo=clo)))
+    assert (result.retval, counted) == (XdpAction.DROP, {"already_cloned": 1})
 
 
 def test_switch_passes_when_no_candidate_is_usable(switch: Programs) -> None:

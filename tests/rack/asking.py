@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Mapping
 
 from netclone_host.rack.plan import Node, Plan
 from netclone_host.wire import DEFAULT_PORT
@@ -36,3 +37,8 @@ def ask(client: socket.socket, server: Address, payload: bytes) -> list[tuple[by
             client.settimeout(QUIET_S)
     except TimeoutError:
         return answers
+
+
+def first_responses(counted: Mapping[str, int]) -> int:
+    """Of cloned requests, at the switch: those of originals and those of clones."""
+    return sum(counted.get(f"sw.ingress.response_first_{one}", 0) for one in ("original", "clone"))
