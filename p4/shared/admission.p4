@@ -94,7 +94,7 @@ control Admission(in headers_t hdr, inout netclone_meta_t nc) {
             (_, _, _, _, ANY_REQUEST, _, 0, 1, 1, _, _, _, _, _, _, _) : admit(NC_CTR_not_cloned);
             (_, _, _, _, ANY_RESPONSE, _, 0, 1, 1, _, _, _, _, 0, _, _) : refuse(NC_CTR_unknown_source);
             (_, _, _, _, ROLE_RESPONSE, _, 0, 1, 1, _, _, _, _, 1, _, _) : admit(NC_CTR_response_forwarded);
-            (_, _, _, _, ROLE_CLONED_RESPONSE, _, 0, 1, 1, _, _, _, _, 1, _, _) : admit(NC_CTR_response_first);
+            (_, _, _, _, ROLE_CLONED_RESPONSE, _, 0, 1, 1, _, _, _, _, 1, _, _) : admit(NC_CTR_response_first_original);
             (_, _, _, _, _, _, 0, 1, 0, _, _, _, _, _, _, _) : refuse(NC_CTR_foreign_switch);
             (_, _, _, _, _, _, 0, 0, _, _, _, _, _, _, _, _) : refuse(NC_CTR_bad_idx);
             (_, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _) : refuse(NC_CTR_bad_sid);

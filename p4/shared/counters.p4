@@ -23,15 +23,16 @@ const reason_t NC_CTR_tcp_without_client_id = 12;
 const reason_t NC_CTR_cloned = 13;
 const reason_t NC_CTR_not_cloned = 14;
 const reason_t NC_CTR_no_clone = 15;
-const reason_t NC_CTR_clone_sent = 16;
-const reason_t NC_CTR_clone_lost = 17;
-const reason_t NC_CTR_already_cloned = 19;
-const reason_t NC_CTR_foreign_switch = 20;
-const reason_t NC_CTR_unknown_port = 21;
-const reason_t NC_CTR_response_forwarded = 23;
-const reason_t NC_CTR_response_first = 24;
-const reason_t NC_CTR_filtered_slower_response = 25;
-const reason_t NC_CTR_unknown_source = 26;
+const reason_t NC_CTR_clone_sent = 17;
+const reason_t NC_CTR_clone_lost = 18;
+const reason_t NC_CTR_already_cloned = 20;
+const reason_t NC_CTR_foreign_switch = 21;
+const reason_t NC_CTR_unknown_port = 22;
+const reason_t NC_CTR_response_forwarded = 25;
+const reason_t NC_CTR_response_first_original = 26;
+const reason_t NC_CTR_response_first_clone = 27;
+const reason_t NC_CTR_filtered_slower_response = 29;
+const reason_t NC_CTR_unknown_source = 30;
 
 /* Size of the counter array: every reason, rounded up. */
 const bit<32> REASON_COUNT = 64;

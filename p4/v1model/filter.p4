@@ -27,7 +27,11 @@ control Filter(in headers_t hdr, inout netclone_meta_t nc, in bit<32> slot_mask)
                 nc.reason = NC_CTR_filtered_slower_response;
             } else {
                 filter.write(slot, fingerprint); /* [lines 22-23] */
-                nc.reason = NC_CTR_response_first;
+                if (hdr.netclone.clo == NC_CLO_CLONE) {
+                    nc.reason = NC_CTR_response_first_clone;
+                } else {
+                    nc.reason = NC_CTR_response_first_original;
+                }
             }
         } else if (held == fingerprint) {
             /* A request must not find the past self of its id. */

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from pyroute2 import IPRoute
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Dot1Q, Ether
@@ -61,6 +62,13 @@ def frame(
     packet /= (TCP if tcp else UDP)(sport=ports[0], dport=ports[1], **udp)
     payload = header.encode() + body if isinstance(header, Header) else header
     return bytes(packet / Raw(payload))
+
+
+def addressed(data: bytes, ifname: str) -> bytes:
+    """The frame, to the MAC address of this interface."""
+    with IPRoute() as route:
+        (link,) = route.get_links(ifname=ifname)
+    return bytes.fromhex(link.get_attr("IFLA_ADDRESS").replace(":", "")) + data[6:]
 
 
 def header_at(data: bytes) -> int:

@@ -22,6 +22,7 @@ from netclone_host.errors import UserError
 from netclone_host.kernel import libbpf, maps
 from netclone_host.kernel.testrun import XdpAction, prog_test_run
 from netclone_host.wire import Clo, Header, Type
+from tests.bpf.frames import addressed
 
 from .conftest import run
 
@@ -52,15 +53,16 @@ def programs(host: str) -> Iterator[tuple[int, int]]:
 
 def test_the_applications_number_decides(host: str, programs: tuple[int, int]) -> None:
     ingress, egress = programs
+    clone = addressed(CLONE, host)
     with AppState(host) as app:
         assert app.get() == 0
-        assert prog_test_run(ingress, CLONE).retval == XdpAction.PASS
+        assert prog_test_run(ingress, clone).retval == XdpAction.PASS
         app.set(3)
-        assert prog_test_run(ingress, CLONE).retval == XdpAction.DROP
+        assert prog_test_run(ingress, clone).retval == XdpAction.DROP
         stamped = Header.decode(prog_test_run(egress, RESPONSE).data_out[42:])
         assert (stamped.sid, stamped.state) == (3, 3)
         app.set(0)
-        assert prog_test_run(ingress, CLONE).retval == XdpAction.PASS
+        assert prog_test_run(ingress, clone).retval == XdpAction.PASS
 
 
 def test_the_c_header_writes_the_same_number(
@@ -80,7 +82,7 @@ def test_the_c_header_writes_the_same_number(
     run(program, host, "41")
     with AppState(host) as app:
         assert app.get() == 41
-    assert prog_test_run(programs[0], CLONE).retval == XdpAction.DROP
+    assert prog_test_run(programs[0], addressed(CLONE, host)).retval == XdpAction.DROP
 
 
 def test_without_a_server_there_is_no_number(host: str) -> None:

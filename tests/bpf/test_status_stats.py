@@ -31,7 +31,7 @@ from netclone_host.kernel import netns
 from netclone_host.wire import Clo, Header
 
 from .conftest import TOPOLOGY, lose, run
-from .frames import frame
+from .frames import addressed, frame
 
 
 def output(*words: str) -> str:
@@ -74,8 +74,8 @@ def stats_when(interface: str, packets: int) -> dict[str, Any]:
 def test_packets_in_are_the_sum_of_the_reasons(server: str) -> None:
     before = json.loads(output("stats", server, "--json"))["hooks"]["ingress"]["packets"]
     for req_id in (1, 2, 3):
-        send("wire", frame(Header(grp=1, req_id=req_id)))
-    send("wire", frame(Header(grp=1, req_id=4, clo=Clo.CLONE)), times=5)
+        send("wire", addressed(frame(Header(grp=1, req_id=req_id)), "eth0"))
+    send("wire", addressed(frame(Header(grp=1, req_id=4, clo=Clo.CLONE)), "eth0"), times=5)
     send("wire", bytes(12) + b"\x88\xb5" + bytes(60), times=2)
     record = stats_when(server, before + 10)
     ingress = record["hooks"]["ingress"]
@@ -93,7 +93,7 @@ def test_requests_without_an_answer_leave_the_count(host: str) -> None:
         AttachRequest((host,), Role.SERVER, server_id=3, workers=1, request_timeout_ns=10_000_000)
     )
     for req_id in (1, 2, 3):
-        send("wire", frame(Header(grp=1, req_id=req_id)))
+        send("wire", addressed(frame(Header(grp=1, req_id=req_id)), "eth0"))
     stats_when(host, 3)
     time.sleep(0.1)
     attachment = status.attached_to(host)
@@ -139,7 +139,7 @@ def test_detach_takes_an_interface_or_gone(host: str) -> None:
 
 def test_the_table_for_people_names_reasons(server: str) -> None:
     before = json.loads(output("stats", server, "--json"))["hooks"]["ingress"]["packets"]
-    send("wire", frame(Header(grp=1, req_id=1)))
+    send("wire", addressed(frame(Header(grp=1, req_id=1)), "eth0"))
     stats_when(server, before + 1)
     text = output("stats", server)
     assert "request_admitted" in text and "handed to the server" in text

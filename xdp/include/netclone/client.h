@@ -8,6 +8,7 @@
 #include "fingerprint.h"
 #include "host.h"
 #include "parse.h"
+#include "segments.h"
 #include "table_access.h"
 
 /* Spreads 32 random bits over 0 .. n-1. */

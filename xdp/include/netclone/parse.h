@@ -345,22 +345,6 @@ NC_INLINE enum nc_counter nc_parse(const struct nc_frame *frame, const struct nc
 	return reason;
 }
 
-/* The headers of a UDP packet with a NetClone port, whatever its lengths say: a buffer that will be
- * cut into segments, each with a header of ours, has those of all together. */
-NC_INLINE int nc_find_udp(const struct nc_frame *frame, const struct nc_ports *ports,
-			  struct nc_packet *p)
-{
-	p->frame = frame->handle;
-	p->end = frame->end;
-	if (!nc_parse_fast(frame->data, 0, p) && nc_parse_full(frame->data, p) != NC_PARSED)
-		return 0;
-	if (p->protocol != NC_PROTO_UDP || (void *)((struct nc_udp *)p->l4 + 1) > p->end)
-		return 0;
-	p->src_port = ((struct nc_udp *)p->l4)->src;
-	p->dst_port = ((struct nc_udp *)p->l4)->dst;
-	return nc_is_port(ports, p->src_port) || nc_is_port(ports, p->dst_port);
-}
-
 /* A macro: the words of an address in a packet have no alignment. */
 #define nc_hash_of_address6(secret, ip6, port)                                                     \
 	nc_hash_of_ip6(secret, (nc_u64)nc_ntohl((ip6)[0]) << 32 | nc_ntohl((ip6)[1]),              \
@@ -385,17 +369,6 @@ NC_INLINE nc_u32 nc_who_asked(const struct nc_packet *p, nc_u64 secret)
 	if (nc_likely(!nc_has_client_id(p->nc)))
 		return 0;
 	return nc_asker_of(p, secret, p->nc->type == NC_TYPE_REQ);
-}
-
-/* The header of one segment, a copy of it, in a buffer of several (`all`). */
-NC_INLINE enum nc_counter nc_check_segment(const struct nc_packet *all, struct nc_header *h,
-					   const struct nc_ports *ports,
-					   const struct nc_ranges *ranges)
-{
-	const struct nc_packet one = {.nc = h, .protocol = NC_PROTO_UDP};
-
-	return nc_check_header(&one, nc_is_port(ports, all->dst_port),
-			       nc_is_port(ports, all->src_port), ranges);
 }
 
 #endif

@@ -11,6 +11,7 @@
 #include "host.h"
 #include "inflight.h"
 #include "parse.h"
+#include "segments.h"
 
 /* Requests that wait: those in flight beyond the workers, or what the application says. */
 NC_INLINE nc_u32 nc_requests_waiting(struct nc_env *env, const struct nc_server_config *cfg,
