@@ -8,6 +8,8 @@
 
 const bit<32> FDB_SLOTS = 4096; /* NC_FDB_SLOTS_LOG2 */
 
+/* The port stands above the address: Thrift's integers are signed, and a word that began with
+ * an address from 80:.. up would not pass. */
 register<bit<64>>(FDB_SLOTS) fdb;
 
 #define FDB_SLOT(mac) ((bit<32>)(mac ^ (mac >> 12) ^ (mac >> 24)) & (FDB_SLOTS - 1))
@@ -18,9 +20,9 @@ control LookUpHost(in headers_t hdr, inout netclone_meta_t nc) {
     apply {
         if (!hdr.vlan_outer.isValid()) {
             fdb.read(entry, FDB_SLOT(hdr.ethernet.dst_addr));
-            if (entry[63:16] == hdr.ethernet.dst_addr && entry != 0) {
+            if (entry[47:0] == hdr.ethernet.dst_addr && entry != 0) {
                 nc.host_known = 1;
-                nc.out_port = entry[8:0];
+                nc.out_port = entry[56:48];
             }
         }
     }
@@ -29,7 +31,7 @@ control LookUpHost(in headers_t hdr, inout netclone_meta_t nc) {
 control LearnHost(in headers_t hdr, in port_t port) {
     apply {
         if (!hdr.vlan_outer.isValid()) {
-            fdb.write(FDB_SLOT(hdr.ethernet.src_addr), hdr.ethernet.src_addr ++ 7w0 ++ port);
+            fdb.write(FDB_SLOT(hdr.ethernet.src_addr), 7w0 ++ port ++ hdr.ethernet.src_addr);
         }
     }
 }

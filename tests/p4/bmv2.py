@@ -162,7 +162,7 @@ class Bmv2Target:
 
     def _read_fdb(self) -> dict[str, int]:
         words = [word for word in self._read_all("fdb") if word]
-        return {(word >> 16).to_bytes(6, "big").hex(":"): word & 0xFFFF for word in words}
+        return {(word & (1 << 48) - 1).to_bytes(6, "big").hex(":"): word >> 48 for word in words}
 
     def _read_states(self) -> dict[str, int]:
         states = self._read_all("SwitchIngress.states.state")

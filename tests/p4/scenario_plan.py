@@ -12,6 +12,7 @@ from netclone_host.control.p4.plan import (
     REPLICA_CLONE,
     Target,
     fdb_slot,
+    fdb_word,
 )
 from tests.conformance.scenario import Scenario
 from tests.p4 import p4_text
@@ -80,8 +81,9 @@ def plan_of(scenario: Scenario, target: Target) -> Plan:
                 Replica(target.clone_port, REPLICA_CLONE),
             )
     for mac, port in scenario.before["fdb"].items() if target.has_forwarding_cache else ():
-        word = int(mac.replace(":", ""), 16) << 16 | port
-        entries[Key("fdb", (("index", fdb_slot(mac)),))] = Action("write", (("value", word),))
+        entries[Key("fdb", (("index", fdb_slot(mac)),))] = Action(
+            "write", (("value", fdb_word(mac, port)),)
+        )
     return Plan(entries, multicast)
 
 

@@ -10,7 +10,7 @@ import pytest
 from netclone_host.control import limits
 from netclone_host.control.entries import Action, Key, Plan, Replica, difference
 from netclone_host.control.p4 import plan as p4_plan
-from netclone_host.control.p4.plan import BMV2, TOFINO, Target
+from netclone_host.control.p4.plan import BMV2, TOFINO, Target, fdb_word
 from netclone_host.control.p4.schema import TABLES
 from netclone_host.control.targets import TargetName, plan_for
 from netclone_host.errors import UserError
@@ -154,3 +154,9 @@ def test_failed_server_leaves_no_entry_behind(target: TargetName) -> None:
     )
     if target is not TargetName.XDP:
         assert changes.delete_multicast == (0x102,)
+
+
+def test_forwarding_cache_words_fit_thrifts_signed_integers() -> None:
+    word = fdb_word("fe:ff:ff:ff:ff:ff", 511)
+    assert word < 1 << 63
+    assert word >> 48 == 511 and word & (1 << 48) - 1 == 0xFEFFFFFFFFFF

@@ -78,6 +78,12 @@ def fdb_slot(mac: str) -> int:
     return (value ^ (value >> 12) ^ (value >> 24)) % FDB_SLOTS
 
 
+def fdb_word(mac: str, port: int) -> int:
+    """Entry of the forwarding cache: the port above the address, so that Thrift's signed 64 bits
+    hold it whatever the address."""
+    return port << 48 | int(mac.replace(":", ""), 16)
+
+
 def _entries(topology: Topology, target: Target) -> Iterator[tuple[Key, Action]]:
     yield _settings(topology, target)
     yield from _operands(topology)
@@ -160,9 +166,7 @@ def _forwarding(topology: Topology, target: Target) -> Iterator[tuple[Key, Actio
         yield Key(_HOSTS, (("dst_addr", mac),)), Action("to_port", (("port", port),))
     if target.has_forwarding_cache:
         for server in topology.servers:
-            value = int(server.mac.replace(":", ""), 16) << 16 | port_number(
-                server.port, f"server {server.id}"
-            )
+            value = fdb_word(server.mac, port_number(server.port, f"server {server.id}"))
             yield (
                 Key(_FDB, (("index", fdb_slot(server.mac)),)),
                 Action("write", (("value", value),)),
