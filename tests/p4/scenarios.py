@@ -3,12 +3,25 @@
 
 from __future__ import annotations
 
-from tests.conformance.scenario import Scenario, corpus
+from tests.conformance.scenario import CORPUS, Scenario, corpus, load
 from tests.p4 import tna_rules
+
+BELIEF = {scenario.name for scenario in load(CORPUS / "trust.json")} | {
+    "already-cloned-clo-1",
+    "already-cloned-clo-2",
+    "learn-not-from-untouched",
+    "multi-collision-overwrites",
+    "sequence-not-used-by-untouched",
+    "source-through-another-port",
+    "write-already-cloned",
+}
+"""What a switch believes of whom (docs/threat-model.md), which the P4 programs do not have yet."""
 
 
 def beyond_the_program(scenario: Scenario) -> str:
     """Why a P4 switch does not have this rule; empty if it has."""
+    if scenario.name in BELIEF:
+        return "rules against hostile traffic are not in the P4 programs"
     if scenario.config["server_timeout_ms"]:
         return "failure detection: the control plane takes failed servers out"
     if scenario.config["generic"]:
