@@ -8,6 +8,8 @@
  * ids: both threads bring requests; every REQ_ID is different and none is 0.
  * messages: each thread brings one packet of every request of two, and in between responses that
  *   change the states; both packets of a request are cloned or neither, from the same server.
+ * answered: as pairs, at a client (the library alone), whose clock goes on by more than the
+ *   window before the same REQ_IDs, and so the same slots and keys, come again.
  * The switch has servers 0 and 1 (10.0.1.101 and .102) in group 1. Prints what it counted;
  * status 1 if the rule does not hold. */
 #define _GNU_SOURCE
@@ -22,6 +24,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "netclone/client.h"
 #include "netclone/switch.h"
 
 #include "netclone.h"
@@ -30,19 +33,21 @@ enum {
 	ROUNDS = 1000000, /* pairs, and ids in all */
 	WINDOW = 512,	  /* the threads meet after so many: no pair is far apart */
 	THREADS = 2,
+	RECURRING = 2048,      /* answered: different REQ_IDs */
+	DUPLICATE_WINDOW = 10, /* answered: ms */
 	HEADER_AT = 14 + 20 + 8,
 	FRAME_LEN = HEADER_AT + NC_HEADER_LEN,
 };
 
-enum task { PAIRS, IDS, MESSAGES };
-static const char *const task_names[] = {"pairs", "ids", "messages"};
+enum task { PAIRS, IDS, MESSAGES, ANSWERED };
+static const char *const task_names[] = {"pairs", "ids", "messages", "answered"};
 
 struct run {
 	enum task task;
 	struct nc_env *node; /* native, else 0 */
 	int program;
 	pthread_barrier_t meet;
-	atomic_uchar delivered[ROUNDS + 1]; /* by REQ_ID */
+	atomic_uchar delivered[ROUNDS + 1]; /* by round */
 	nc_u32 *seen[THREADS]; /* ids: REQ_ID; messages: CLO and the server, by REQ_ID */
 };
 
@@ -72,7 +77,7 @@ static void fill_frame(nc_u8 *frame, enum task task, int thread)
 		h->pkt_index = (nc_u8)thread;
 		h->pkt_count = THREADS;
 	}
-	if (task == PAIRS) {
+	if (task == PAIRS || task == ANSWERED) {
 		memcpy(&ip->src, server, 4);
 		memcpy(&ip->dst, client, 4);
 		udp->src = nc_htons(1000);
@@ -92,6 +97,9 @@ static int through_native(struct run *run, const nc_u8 *frame, nc_u8 *out)
 	struct nc_forward forward;
 
 	memcpy(out, frame, FRAME_LEN);
+	if (run->task == ANSWERED)
+		return nc_client_ingress(run->node, nc_client_cfg_of(run->node), &f) !=
+		       NC_CTR_dropped_already_answered;
 	nc_switch_ingress(run->node, nc_switch_cfg_of(run->node), &f, 1, &forward);
 	return forward.action != NC_DROP;
 }
@@ -154,6 +162,29 @@ static void pin_to(int cpu)
 	pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
 }
 
+/* Both threads wait here; a client's clock goes on while neither has a frame. */
+static void meet(struct run *run, int thread)
+{
+	pthread_barrier_wait(&run->meet);
+	if (run->task != ANSWERED)
+		return;
+	if (thread == 0)
+		run->node->now_ns += 2 * DUPLICATE_WINDOW * 1000000ULL;
+	pthread_barrier_wait(&run->meet);
+}
+
+static nc_u32 req_id_for(enum task task, nc_u32 round)
+{
+	switch (task) {
+	case IDS:
+		return 0;
+	case ANSWERED:
+		return 1 + round % RECURRING;
+	default:
+		return 1 + round;
+	}
+}
+
 static void *work(void *argument)
 {
 	struct worker *worker = argument;
@@ -167,11 +198,11 @@ static void *work(void *argument)
 	fill_frame(frame, run->task, worker->number);
 	for (nc_u32 i = 0; i < rounds; i++) {
 		if (i % WINDOW == 0)
-			pthread_barrier_wait(&run->meet);
+			meet(run, worker->number);
 		if (run->task == MESSAGES)
 			change_state(run, worker->number, &random);
-		h->req_id = run->task == IDS ? 0 : nc_htonl(i + 1);
-		if (through(run, frame, out) && run->task == PAIRS)
+		h->req_id = nc_htonl(req_id_for(run->task, i));
+		if (through(run, frame, out) && (run->task == PAIRS || run->task == ANSWERED))
 			run->delivered[i + 1]++;
 		run->seen[worker->number][i] = run->task == IDS ? req_id_of(out) : outcome_of(out);
 	}
@@ -259,29 +290,43 @@ static struct nc_env *native_switch(void)
 	return node;
 }
 
+static struct nc_env *native_client(void)
+{
+	const struct nc_client_config cfg = {
+		.ports = {.count = 1, .port = {nc_htons(1000)}},
+		.n_groups = 2,
+		.n_filter_tables = 2,
+		.duplicate_window_ns = DUPLICATE_WINDOW * 1000000ULL,
+	};
+
+	return nc_native_client(&cfg);
+}
+
 static int usage(void)
 {
-	fprintf(stderr, "usage: race pairs|ids|messages native|xdp [FD]\n");
+	fprintf(stderr, "usage: race pairs|ids|messages native|xdp [FD]\n"
+			"       race answered native\n");
 	return 2;
 }
 
 int main(int argc, char **argv)
 {
-	static int (*const judges[])(struct run *) = {judge_pairs, judge_ids, judge_messages};
+	static int (*const judges[])(struct run *) = {judge_pairs, judge_ids, judge_messages,
+						      judge_pairs};
 	static struct run run;
 	struct worker workers[THREADS];
 	pthread_t threads[THREADS];
 	int holds;
 
 	if (argc == 3 && strcmp(argv[2], "native") == 0)
-		run.node = native_switch();
+		run.node = strcmp(argv[1], "answered") == 0 ? native_client() : native_switch();
 	else if (argc == 4 && strcmp(argv[2], "xdp") == 0)
 		run.program = atoi(argv[3]);
 	else
 		return usage();
-	while (run.task <= MESSAGES && strcmp(argv[1], task_names[run.task]) != 0)
+	while (run.task <= ANSWERED && strcmp(argv[1], task_names[run.task]) != 0)
 		run.task++;
-	if (run.task > MESSAGES)
+	if (run.task > ANSWERED || (run.task == ANSWERED && !run.node))
 		return usage();
 	pthread_barrier_init(&run.meet, NULL, THREADS);
 	for (int i = 0; i < THREADS; i++) {
