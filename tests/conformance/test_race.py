@@ -26,7 +26,7 @@ from tests.conformance.writing import Book, address
 PACKETS = {"pairs": 2_000_000, "ids": 1_000_000, "messages": 4_000_000}
 """Of a task. Messages: a packet and a response of each thread."""
 LOOPBACK = 1
-"""Any interface will do: a frame of BPF_PROG_TEST_RUN is redirected nowhere."""
+"""By which a frame of BPF_PROG_TEST_RUN comes in; it is redirected nowhere."""
 
 RACE = Path(__file__).resolve().parents[2] / "build/native/race"
 
@@ -62,7 +62,7 @@ def switch() -> Iterator[LoadedObject]:
     with LibbpfLoader().load(Role.SWITCH, {}) as loaded:
         maps = loaded.maps
         for sid in range(2):
-            maps["nc_servers"].update(sid, form.address(address(server(sid)), lambda port: port))
+            maps["nc_servers"].update(sid, form.address(address(server(sid)), lambda _: LOOPBACK))
             maps["nc_state"].update(sid, 1)
         maps["nc_groups"].update_many({1: tables.Group(0, 1), 2: tables.Group(1, 0)})
         pair = pair_devmap()
@@ -70,7 +70,7 @@ def switch() -> Iterator[LoadedObject]:
             pair.update(position, DevmapValue(LOOPBACK, 0))
         maps["nc_clone_ports"].update_many({1: pair.fd, 2: pair.fd})
         os.close(pair.fd)
-        maps["nc_switch_cfg"].update(0, form.switch_config(scenario.config))
+        maps["nc_switch_cfg"].update(0, form.config_of(scenario))
         yield loaded
 
 

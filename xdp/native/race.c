@@ -284,7 +284,7 @@ static struct nc_env *native_switch(void)
 		const nc_u8 ip4[4] = {10, 0, 1, (nc_u8)(101 + sid)};
 
 		node->servers[sid].flags = NC_SERVER_VALID;
-		node->servers[sid].ifindex = sid + 1;
+		node->servers[sid].ifindex = 1; /* by which every frame comes in */
 		memcpy(&node->servers[sid].ip4, ip4, 4);
 	}
 	return node;
