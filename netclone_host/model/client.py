@@ -12,6 +12,8 @@ from netclone_host.model.outcome import LINUX, WIRE, Outcome
 from netclone_host.model.packet import Clo, Host, Packet, Type, Untouched, mixed, parse, slot_of
 
 ANSWERED_SLOTS_LOG2 = 16
+TICK_SHIFT = 22
+"""Of the time in an entry: ticks of 2^22 ns."""
 
 
 def answered_key(fingerprint: int) -> int:
@@ -85,7 +87,8 @@ class Client:
             return delivered
         slot = slot_of(packet.fingerprint, ANSWERED_SLOTS_LOG2)
         known, seen_ns = self.answered.get(slot, (0, 0))
-        answered = known == packet.fingerprint and now_ns - seen_ns <= self.duplicate_window_ns
+        age_ns = (now_ns >> TICK_SHIFT) - (seen_ns >> TICK_SHIFT) << TICK_SHIFT
+        answered = known == packet.fingerprint and age_ns <= self.duplicate_window_ns
         if not packet.failed or answered:
             self.answered[slot] = (packet.fingerprint, now_ns)
         if answered:

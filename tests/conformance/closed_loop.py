@@ -25,6 +25,7 @@ from tests.conformance.scenario import GENERATED, Scenario, Step
 from tests.conformance.writing import LINUX, WIRE, Book
 
 CLIENTS = (C1, C2)
+FIRST = {"response_first_original", "response_first_clone"}
 REQ_IDS = (0, 1, 2, 3, 0xFFFFFFFF)
 OPTIONS: tuple[dict[str, Any], ...] = (
     {}, {}, {}, {"racksched": True}, {"cloning": False}, {"reserve": True}, {"hold": True},
@@ -77,10 +78,10 @@ class FirstResponses:
             asked = self._parsed(seen.frames[0][1])
             again = {key for key in self.gone_on if self._asks_again(asked, key)}
             self.gone_on -= again
-        elif counted & {"response_first", "filtered_slower_response"}:
+        elif counted & {*FIRST, "filtered_slower_response"}:
             answer = self._parsed(frame)
             key = answer.request_key, answer.fingerprint, answer.idx
-            if "response_first" in counted:
+            if counted & FIRST:
                 self.gone_on.add(key)
             else:
                 assert key in self.gone_on, f"a first response stopped: {frame.hex()}"

@@ -27,5 +27,11 @@ def test_library_agrees_and_no_first_response_stops() -> None:
             pytest.fail(f"seed {seed}: {error}")
         counted += rack.counted
         rack.close()
-    for name in ("cloned", "not_cloned", "probed", "response_first", "filtered_slower_response"):
+    for name in (
+        "cloned",
+        "not_cloned",
+        "probed",
+        "response_first_clone",
+        "filtered_slower_response",
+    ):
         assert counted[f"ingress.{name}"] >= RACKS / 4, name

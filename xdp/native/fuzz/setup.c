@@ -149,9 +149,10 @@ static uint64_t counted(struct nc_env *node, enum nc_hook hook)
 /* Packets that were dropped, and why is in order. */
 static uint64_t dropped(struct nc_env *node)
 {
-	static const enum nc_counter reasons[] = {NC_CTR_filtered_slower_response,
-						  NC_CTR_dropped_server_busy,
-						  NC_CTR_dropped_already_answered};
+	static const enum nc_counter reasons[] = {
+		NC_CTR_filtered_slower_response, NC_CTR_already_cloned,
+		NC_CTR_dropped_forged_response,	 NC_CTR_dropped_from_server_port,
+		NC_CTR_dropped_server_busy,	 NC_CTR_dropped_already_answered};
 	size_t size;
 	const uint64_t *counters = nc_native_table(node, "nc_counters", &size);
 	uint64_t total = 0;
