@@ -65,8 +65,7 @@ class Server:
             return Outcome.of("ingress", untouched.reason, (LINUX, frame))
         if not self.host.is_for(packet):
             return Outcome.of("ingress", "not_for_host", (LINUX, frame))
-        between_servers = packet.source_port in self.ports and packet.destination_port in self.ports
-        if between_servers:
+        if packet.type == Type.RESP and packet.destination_port in self.ports:
             # Two servers would answer each other without end.
             return Outcome.of("ingress", "dropped_from_server_port")
         if packet.type == Type.REQ:

@@ -280,7 +280,7 @@ class Switch:
     def _response(self, port: int, packet: Packet) -> Outcome:
         server = self.servers.get(packet.sid)  # [line 14]
         if server is None or server.port != port or server.address(packet) != packet.source:
-            if port in self.client_ports:
+            if packet.clo != Clo.NONE and port in self.client_ports:
                 return Outcome.of("ingress", "dropped_forged_response")
             raise Untouched("unknown_source")
         self.state[packet.sid] = packet.state  # [lines 15-16]

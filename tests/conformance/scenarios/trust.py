@@ -66,7 +66,6 @@ def forged_responses(book: Book) -> None:
     forged = response(0, to=C2, req_id=5, clo=1, state=0xFFFFFFFF)
     for name, frame in (
         ("cloned", forged),
-        ("not-cloned", response(0, to=C2, req_id=5, state=9)),
         ("ipv6", response(0, to=C2, req_id=5, clo=2, v6=True, state=9)),
         ("vlan", response(0, to=C2, req_id=5, clo=2, state=9, vlans=((0x8100, 9),))),
         ("unknown-server", response(0, to=C2, req_id=5, clo=1, state=9).but(sid=77)),
@@ -74,6 +73,10 @@ def forged_responses(book: Book) -> None:
         ("failed", forged.but(flags=4)),
     ):
         book.switch(f"forged-{name}", why, **clients).drops(7, frame, "dropped_forged_response")
+    plain = response(0, to=C2, req_id=5, state=9)
+    book.switch(
+        "forged-not-cloned", "no filter is deceived: a host may serve others", **clients
+    ).passes(7, plain, "unknown_source")
     book.switch("forged-by-a-server", "from another server's port", **clients).passes(
         2, forged, "unknown_source"
     )

@@ -71,12 +71,12 @@ def server_hosts(book: Book) -> None:
         WIRE, loop, "ingress.dropped_from_server_port"
     )
     echo = asks(sport=1000)
-    book.server("request-of-a-server-port", "servers would answer each other").drops(
-        WIRE, echo, "ingress.dropped_from_server_port"
-    )
-    ports = [1000, 2000]
-    book.server("request-of-another-service", "any NetClone port", ports=ports).drops(
-        WIRE, asks(sport=2000), "ingress.dropped_from_server_port"
+    book.server("request-of-a-server-port", "a coordinator may ask from there").send(
+        WIRE, echo, (LINUX, echo), counts="request_admitted"
+    ).leaves(in_flight=1)
+    other = back.but(dport=2000)
+    book.server("response-for-another-service", "any NetClone port", ports=[1000, 2000]).drops(
+        WIRE, other, "ingress.dropped_from_server_port"
     )
 
 

@@ -44,7 +44,7 @@
 	X(request_admitted, "request (CLO 0 or 1) handed to the server")                           \
 	X(clone_admitted, "clone handed to the server, its queue was empty")                       \
 	X(dropped_server_busy, "clone dropped, the request queue was not empty")                   \
-	X(dropped_from_server_port, "from a NetClone port to a NetClone port, dropped")            \
+	X(dropped_from_server_port, "response to a NetClone port of a server, dropped")            \
 	X(response_fragmented, "response longer than the MTU: not stamped, no longer in flight")   \
 	X(response_stamped, "response given SID and STATE")                                        \
 	/* client */                                                                               \

@@ -140,24 +140,21 @@ NC_INLINE nc_u64 nc_key_of_response(const struct nc_packet *p)
 }
 
 /* A frame arrives. dropped_server_busy, dropped_from_server_port: drop it; else the server gets it,
- * unmodified. Two servers' ports talking to each other would never stop. */
+ * unmodified. A response for the application would be answered, and two servers never stop. */
 NC_INLINE enum nc_counter nc_server_ingress(struct nc_env *env, const struct nc_server_config *cfg,
 					    const struct nc_frame *frame)
 {
 	const struct nc_ranges ranges = nc_server_ranges(cfg);
 	struct nc_packet p = {};
 	enum nc_counter reason = nc_parse(frame, &cfg->ports, &ranges, &p);
-	int request;
 
 	if (reason != NC_PARSED)
 		return reason;
 	if (nc_unlikely(!nc_is_for(&cfg->host, &p)))
 		return NC_CTR_not_for_host;
-	request = p.nc->type == NC_TYPE_REQ;
-	if (nc_unlikely(nc_is_port(&cfg->ports, request ? p.src_port : p.dst_port)))
-		return NC_CTR_dropped_from_server_port;
-	if (!request)
-		return NC_CTR_other_direction;
+	if (nc_unlikely(p.nc->type != NC_TYPE_REQ))
+		return nc_is_port(&cfg->ports, p.dst_port) ? NC_CTR_dropped_from_server_port
+							   : NC_CTR_other_direction;
 	return nc_server_request(env, cfg, p.nc, nc_key_of_request(&p), nc_slice_now(env, cfg));
 }
 

@@ -100,14 +100,14 @@ NC_INLINE enum nc_counter nc_forward_request(enum nc_path path, struct nc_env *e
 	return reason;
 }
 
-/* A response that is not from its server. A client has none to send; from elsewhere it may be that
- * of a server that was removed, or is not known yet. */
-NC_INLINE enum nc_counter nc_refuse_response(struct nc_env *env, nc_u32 in_port,
-					     struct nc_forward *f)
+/* A response that is not from its server. A client has none to send that claims to be one of two;
+ * from elsewhere it may be that of a server that was removed, or is not known yet. */
+NC_INLINE enum nc_counter nc_refuse_response(struct nc_env *env, const struct nc_header *h,
+					     nc_u32 in_port, struct nc_forward *f)
 {
 	const nc_u32 *role = nc_port_role_of(env, in_port);
 
-	if (!role || !(*role & NC_PORT_CLIENT))
+	if (h->clo == NC_CLO_NONE || !role || !(*role & NC_PORT_CLIENT))
 		return NC_CTR_unknown_source;
 	f->action = NC_DROP;
 	return NC_CTR_dropped_forged_response;
@@ -124,7 +124,7 @@ NC_INLINE enum nc_counter nc_forward_response(enum nc_path path, struct nc_env *
 	nc_u32 who = 0;
 
 	if (nc_unlikely(!nc_is_from(p, server, in_port)))
-		return nc_refuse_response(env, in_port, f);
+		return nc_refuse_response(env, p->nc, in_port, f);
 	if (path == NC_FULL_PATH)
 		who = nc_who_asked(p, cfg->secret);
 	reason = nc_filter_response(path, env, cfg, p->nc, who);
